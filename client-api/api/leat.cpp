@@ -207,7 +207,7 @@ Opened open_session(Handle& the, const char* config, const Result<Ranks>& ranks,
       return leat::Error{Status::ERROR_STATE, "already initialised; call leat_finalize first"};
     if (!ranks) return ranks.error();
     const std::int64_t since_ns =
-        the.was_open ? leat::platform::boot_time_ns() : leat::platform::began_ns();
+        the.was_open ? leat::node::boot_time_ns() : leat::node::began_ns();
     return Session::open(config, *ranks, since_ns, the.split.happened);
   } catch (const std::exception& e) {
     return leat::Error{Status::ERROR_SYSTEM, e.what()};
@@ -345,7 +345,7 @@ LEAT_API leat_status leat_init_group(const char* config, const leat_group* group
 
 LEAT_API int32_t leat_memory_node(void) {
   try {
-    return leat::platform::memory_node_of(leat::platform::current_affinity());
+    return leat::os::memory_node_of(leat::os::current_affinity());
   } catch (...) {
     return 0;  // no memory is left, which others say
   }

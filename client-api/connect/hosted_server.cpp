@@ -162,11 +162,11 @@ HostedServer::Left& HostedServer::left() {
 }
 
 Result<std::unique_ptr<HostedServer>> HostedServer::start(const std::vector<std::string>& arguments,
-                                                          const platform::Deadline& deadline) {
+                                                          const os::Deadline& deadline) {
   const std::shared_ptr<Thread> thread(new Thread{.arguments = arguments});
   std::string why;
   try {
-    const platform::WithoutSignals none;
+    const os::WithoutSignals none;
     std::thread([thread] { Thread::run(thread); }).detach();
   } catch (const std::system_error& e) {
     why = e.what();

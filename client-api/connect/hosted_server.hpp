@@ -36,7 +36,7 @@ class HostedServer {
  public:
   /// Returns when it is ready, with leatd's command line as above.
   static Result<std::unique_ptr<HostedServer>> start(const std::vector<std::string>& arguments,
-                                                     const platform::Deadline& deadline);
+                                                     const os::Deadline& deadline);
   /// One that has not ended goes on; await_all() waits for it.
   ~HostedServer();
   HostedServer(const HostedServer&) = delete;

@@ -93,7 +93,7 @@ Result<void> refuse_lost_rank() {
 
 std::string cleaned(std::string name) {
   for (char& c : name) {
-    if (!platform::valid_session_name(std::string("x") + c)) c = '_';
+    if (!node::valid_session_name(std::string("x") + c)) c = '_';
   }
   // Launchers put what differs from run to run at the end.
   constexpr std::size_t kMost = 64, kHead = 8;
@@ -105,12 +105,12 @@ std::string session_name(const Launcher* launcher) {
   std::string chosen = text_of("LEAT_SESSION");
   if (!chosen.empty()) return chosen;
   if (!launcher) {
-    return "alone-" + std::to_string(getpid()) + "-" + std::to_string(platform::now_ns());
+    return "alone-" + std::to_string(getpid()) + "-" + std::to_string(os::now_ns());
   }
   const std::string job = text_of(launcher->job);
   if (job.empty()) {  // the parent's number counts in its own container only
     return cleaned(std::string(launcher->title) + "-" + std::to_string(getppid()) + "." +
-                   std::to_string(platform::this_space()));
+                   std::to_string(os::this_space()));
   }
   const std::string step = text_of(launcher->step);
   return cleaned(std::string(launcher->title) + "-" + job + (step.empty() ? "" : "." + step));
@@ -141,7 +141,7 @@ Result<Ranks> complete_ranks(Ranks ranks) {
                      std::to_string(ranks.size) + ", on its node " +
                      std::to_string(ranks.node_rank) + " of " + std::to_string(ranks.node_size)};
   }
-  if (!platform::valid_session_name(ranks.session)) {
+  if (!node::valid_session_name(ranks.session)) {
     return Error{Status::ERROR_ARGUMENT,
                  "\"" + ranks.session +
                      "\" is no session name: use 1 to 64 letters, digits, '-', '_' or '.', "
@@ -163,9 +163,9 @@ using SessionText = std::array<char, 128>;
 
 SessionText chosen_session() {
   const char* const chosen = std::getenv("LEAT_SESSION");
-  const std::string name = chosen && *chosen ? std::string(chosen)
-                                             : "mpi-" + std::to_string(getpid()) + "-" +
-                                                   std::to_string(platform::now_ns());
+  const std::string name =
+      chosen && *chosen ? std::string(chosen)
+                        : "mpi-" + std::to_string(getpid()) + "-" + std::to_string(os::now_ns());
   SessionText text{};
   name.copy(text.data(), text.size() - 1);
   return text;
@@ -189,14 +189,14 @@ std::int64_t stage_limit_ns() { return kStages * come_limit_ns(); }
 
 // Sleeps in between: a rank that is stopped, or never comes, costs the others no core.
 Result<void> await_all(const leat_group& group, std::int64_t limit_ns, const std::string& what) {
-  const platform::Deadline deadline = platform::Deadline::in_ns(limit_ns);
+  const os::Deadline deadline = os::Deadline::in_ns(limit_ns);
   for (std::int32_t begin = 1; group.arrive(group.context, begin) == 0; begin = 0) {
     if (deadline.passed()) {
       return Error{Status::ERROR_TIMEOUT,
                    what + " within " + std::to_string(limit_ns / 1'000'000'000) +
                        " s; the communicator cannot be used any more: end the job"};
     }
-    platform::sleep_ns(kPauseNs);
+    os::sleep_ns(kPauseNs);
   }
   return {};
 }

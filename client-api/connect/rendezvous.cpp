@@ -27,11 +27,11 @@ using Received = shm::ToServer::Received;
 
 Received SocketLink::handshake(const shm::Hello& hello, shm::Welcome* welcome,
                                std::int64_t limit_ns) {
-  const platform::Deadline deadline = platform::Deadline::in_ns(limit_ns);
-  if (!platform::send_message(socket_.get(), &hello, sizeof hello, deadline.left_ns()))
+  const os::Deadline deadline = os::Deadline::in_ns(limit_ns);
+  if (!os::send_message(socket_.get(), &hello, sizeof hello, deadline.left_ns()))
     return Received::closed;
-  return platform::receive_message(socket_.get(), welcome, sizeof *welcome, deadline.left_ns(),
-                                   &doorbell_);
+  return os::receive_message(socket_.get(), welcome, sizeof *welcome, deadline.left_ns(),
+                             &doorbell_);
 }
 
 void SocketLink::ring() noexcept {
@@ -40,14 +40,14 @@ void SocketLink::ring() noexcept {
   (void)written;  // a full counter means that the doorbell rings already
 }
 
-bool SocketLink::is_gone() noexcept { return platform::peer_is_gone(socket_.get()); }
+bool SocketLink::is_gone() noexcept { return os::peer_is_gone(socket_.get()); }
 
 bool SocketLink::report(const shm::Report& report) noexcept {
-  return platform::send_message(socket_.get(), &report, sizeof report, 0);
+  return os::send_message(socket_.get(), &report, sizeof report, 0);
 }
 
 Received SocketLink::await(shm::DrainReport* report, std::int64_t limit_ns) noexcept {
-  return platform::receive_message(socket_.get(), report, sizeof *report, limit_ns);
+  return os::receive_message(socket_.get(), report, sizeof *report, limit_ns);
 }
 
 void SocketLink::close() noexcept {
@@ -57,8 +57,8 @@ void SocketLink::close() noexcept {
 
 namespace {
 
-using platform::Deadline;
-using platform::UniqueFd;
+using os::Deadline;
+using os::UniqueFd;
 
 // A server that has to pre-fault a large segment on a slow machine is ready long before.
 constexpr std::int64_t kStartLimitNs = 120'000'000'000;
@@ -77,7 +77,7 @@ constexpr std::int64_t kStarterLimitNs = 1'000'000'000;
 constexpr int kMostTurns = 30;
 
 std::string session_of(const ServerStart& start) {
-  return platform::session_of_server(start.ranks.session, start.server);
+  return node::session_of_server(start.ranks.session, start.server);
 }
 
 std::string folder_of(const std::string& path) {
@@ -107,9 +107,9 @@ std::vector<std::string> server_candidates() {
 }
 
 // What a starting server reports until it closes the pipe: "ready\n", or a status and a message.
-std::string report_of(const platform::Child& child, const Deadline& deadline) {
+std::string report_of(const os::Child& child, const Deadline& deadline) {
   std::string text;
-  while (!deadline.passed() && platform::read_report(child, deadline.left_ns(), &text)) {
+  while (!deadline.passed() && os::read_report(child, deadline.left_ns(), &text)) {
   }
   return text;
 }
@@ -119,7 +119,7 @@ Error start_error(const std::string& report, const std::string& server) {
   if (line_end == std::string::npos) {
     return Error{Status::ERROR_SERVER,
                  server + " ended, or did not answer, before it was ready; run `" + server +
-                     " --version` to see whether it can run on this node" + platform::limit_hint()};
+                     " --version` to see whether it can run on this node" + os::limit_hint()};
   }
   const int code = std::atoi(report.c_str());
   return Error{static_cast<Status>(code), report.substr(line_end + 1)};
@@ -135,7 +135,7 @@ std::vector<std::string> arguments_for_rank(const ServerStart& start) {
 std::vector<std::string> command_line(const std::string& server, const ServerStart& start) {
   std::vector<std::string> words = arguments_for_rank(start);
   words.insert(words.begin(), server);
-  words.insert(words.end(), {"--report-fd", std::to_string(platform::kReportFd)});
+  words.insert(words.end(), {"--report-fd", std::to_string(os::kReportFd)});
   if (!start.segment.empty()) words.insert(words.end(), {"--take-over", start.segment});
   if (start.was_split) words.insert(words.end(), {"--place", "process"});
   return words;
@@ -151,7 +151,7 @@ Result<OwnServer> host_server(const ServerStart& start, const Deadline& deadline
 // `killed`: whether somebody killed it before it was ready, which says nothing of the next one.
 Result<OwnServer> start_once(const ServerStart& start, const std::string& server,
                              const Deadline& deadline, bool* killed) {
-  Result<platform::Child> child = platform::spawn(command_line(server, start));
+  Result<os::Child> child = os::spawn(command_line(server, start));
   if (!child) return child.error();
   const std::string report = report_of(*child, deadline);
   if (report == "ready\n") return OwnServer{static_cast<int>(child->pid)};
@@ -160,7 +160,7 @@ Result<OwnServer> start_once(const ServerStart& start, const std::string& server
   }
   int status = 0;
   const std::int64_t reap_ns = std::min(kReapLimitNs, deadline.left_ns());
-  *killed = platform::reap(child->pid, reap_ns, &status) && platform::was_killed(status);
+  *killed = os::reap(child->pid, reap_ns, &status) && os::was_killed(status);
   if (report == "thread\n") return host_server(start, deadline);
   return start_error(report, server);
 }
@@ -184,9 +184,9 @@ Result<OwnServer> start_server(const ServerStart& start, const Deadline& deadlin
 }
 
 // A server has taken the session, and is about to listen: it starts, or is stopped, or just ends.
-bool is_taken(const platform::SessionFiles& files) noexcept {
-  const UniqueFd live = platform::open_there(files.live);
-  return live && platform::byte_is_locked(live, 0);
+bool is_taken(const node::SessionFiles& files) noexcept {
+  const UniqueFd live = os::open_there(files.live);
+  return live && os::byte_is_locked(live, 0);
 }
 
 struct Found {
@@ -197,23 +197,23 @@ struct Found {
 // Connects to the session's server; a process that finds none starts it first, and mostly one does,
 // since the others wait for it. None waits for long: that one may be killed or stopped at any
 // moment, and what it has started lives on.
-Result<Found> find_or_start(const ServerStart& start, const platform::SessionFiles& files,
+Result<Found> find_or_start(const ServerStart& start, const node::SessionFiles& files,
                             const Deadline& deadline) {
   const int turn = std::clamp(start.ranks.node_rank, 1, kMostTurns);
   const Deadline others = Deadline::in_ns(kStarterLimitNs * turn);
   Found found;
-  for (; !deadline.passed(); platform::pause_shortly()) {
-    Result<UniqueFd> socket = platform::connect_to(files.socket);
+  for (; !deadline.passed(); os::pause_shortly()) {
+    Result<UniqueFd> socket = os::connect_to(files.socket);
     if (socket) {
       found.socket = std::move(*socket);
       return found;
     }
     if (socket.error().status != Status::ERROR_SERVER) return socket.error();
     if (is_taken(files)) continue;
-    const UniqueFd lock = platform::lock_file(files.lock, 0);
+    const UniqueFd lock = os::lock_file(files.lock, 0);
     if (!lock && !others.passed()) continue;
     // The process that held the lock before us may have started it in the meantime.
-    if (is_taken(files) || platform::connect_to(files.socket)) continue;
+    if (is_taken(files) || os::connect_to(files.socket)) continue;
     Result<OwnServer> own = start_server(start, deadline);
     if (lock) ::unlink(files.lock.c_str());
     if (!own && own.error().status != Status::ERROR_TIMEOUT) return own.error();
@@ -235,7 +235,7 @@ shm::Hello hello_of(const ServerStart& start, const HeldRegions* held) {
   hello.node_rank = ranks.node_rank;
   hello.node_size = ranks.node_size;
   hello.pid = getpid();
-  hello.affinity = platform::current_affinity();
+  hello.affinity = os::current_affinity();
   hello.resumed = held ? 1 : 0;
   hello.since_ns = start.since_ns;
   hello.current_region = held ? held->current.offset : 0;
@@ -248,13 +248,13 @@ Result<Connection> handshake(Found found, const ServerStart& start, const HeldRe
                              const Deadline& deadline) {
   auto link = std::make_unique<SocketLink>(std::move(found.socket));
   shm::Welcome welcome{};
-  const platform::Received received =
+  const os::Received received =
       link->handshake(hello_of(start, held), &welcome, deadline.left_ns());
-  if (received == platform::Received::nothing) {
+  if (received == os::Received::nothing) {
     return Error{Status::ERROR_TIMEOUT,
                  "the server of session " + session_of(start) + " does not answer; is it stopped?"};
   }
-  if (received == platform::Received::closed || welcome.magic != shm::kMagic) {
+  if (received == os::Received::closed || welcome.magic != shm::kMagic) {
     return Error{Status::ERROR_SERVER, "the server of session " + session_of(start) +
                                            " closed the connection: it has just ended, or it is "
                                            "not of this version of Leat"};
@@ -269,9 +269,9 @@ Result<Connection> handshake(Found found, const ServerStart& start, const HeldRe
 // A server that is just dying still has its socket for a moment, and closes it.
 Result<Connection> connect_to_server(const ServerStart& start, const AskForHeld* ask_for_held,
                                      const Deadline& deadline, const Deadline& dying) {
-  const platform::SessionFiles files =
-      platform::session_files(platform::runtime_folder_name(), session_of(start));
-  if (const std::string path = platform::misplaced(files); !path.empty())
+  const node::SessionFiles files =
+      node::session_files(node::runtime_folder_name(), session_of(start));
+  if (const std::string path = node::misplaced(files); !path.empty())
     return Error{Status::ERROR_SYSTEM,
                  path + " is in the way of session " + session_of(start) +
                      ": it is no file of Leat's; remove it, or take another name of the session"};
@@ -283,7 +283,7 @@ Result<Connection> connect_to_server(const ServerStart& start, const AskForHeld*
         handshake(std::move(*found), start, ask_for_held ? &held : nullptr, deadline);
     if (connection) return connection;
     if (connection.error().status != Status::ERROR_SERVER || dying.passed()) return connection;
-    platform::pause_shortly();
+    os::pause_shortly();
   }
 }
 
@@ -316,13 +316,13 @@ std::vector<std::string> server_arguments(const ServerStart& start) {
 Result<std::string> ask_description(const std::string& config) {
   const Result<std::string> server = find_server();
   if (!server) return server.error();
-  Result<platform::Child> child = platform::spawn(
-      {*server, "--describe", config, "--report-fd", std::to_string(platform::kReportFd)});
+  Result<os::Child> child =
+      os::spawn({*server, "--describe", config, "--report-fd", std::to_string(os::kReportFd)});
   if (!child) return child.error();
   const std::string text = report_of(*child, Deadline::in_ns(kDescribeLimitNs));
   child->report.reset();
   int status = 0;
-  if (!platform::reap(child->pid, kReapLimitNs, &status))
+  if (!os::reap(child->pid, kReapLimitNs, &status))
     return Error{Status::ERROR_TIMEOUT, *server + " is too slow to read " + config};
   const bool begun = text.starts_with(kDescribed);
   if (begun && status == 0) return text.substr(std::strlen(kDescribed));
@@ -334,7 +334,7 @@ Result<std::string> find_server() {
   if (chosen && *chosen) {
     if (access(chosen, X_OK) == 0) return std::string(chosen);
     return Error{Status::ERROR_SERVER, std::string("LEAT_SERVER is ") + chosen +
-                                           ", which cannot be run: " + platform::errno_text(errno)};
+                                           ", which cannot be run: " + os::errno_text(errno)};
   }
   std::string places;
   for (const std::string& path : server_candidates()) {
@@ -347,7 +347,7 @@ Result<std::string> find_server() {
 }
 
 Result<Connection> connect_or_start(const ServerStart& start) {
-  Result<std::string> folder = platform::runtime_folder();
+  Result<std::string> folder = node::runtime_folder();
   if (!folder) return folder.error();
   return connect(start, nullptr, Deadline::in_ns(kStartLimitNs), Deadline::in_ns(kDyingLimitNs));
 }

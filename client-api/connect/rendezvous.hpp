@@ -22,7 +22,7 @@ namespace leat::client {
 /// The way to a server that is a process of its own: a local socket, and the doorbell that wakes it.
 class SocketLink final : public shm::ToServer {
  public:
-  explicit SocketLink(platform::UniqueFd socket) : socket_(std::move(socket)) {}
+  explicit SocketLink(os::UniqueFd socket) : socket_(std::move(socket)) {}
 
   /// Says hello. `nothing`: there is no answer within that time.
   Received handshake(const shm::Hello& hello, shm::Welcome* welcome, std::int64_t limit_ns);
@@ -34,8 +34,8 @@ class SocketLink final : public shm::ToServer {
   void close() noexcept override;
 
  private:
-  platform::UniqueFd socket_;
-  platform::UniqueFd doorbell_;  // an eventfd, with which the server welcomes
+  os::UniqueFd socket_;
+  os::UniqueFd doorbell_;  // an eventfd, with which the server welcomes
 };
 
 /// A server that this process has started.
@@ -65,7 +65,7 @@ struct ServerStart {
   Ranks ranks;
   std::string folder;   ///< where the first one was started: paths in the XML count from there
   std::string segment;  ///< to take over; "" for the first server
-  std::int64_t since_ns = 0;  ///< when this rank began to come; see platform::LateRanks
+  std::int64_t since_ns = 0;  ///< when this rank began to come; see node::LateRanks
   bool was_split = false;     ///< ranks were servers, and are no more: the next one is a process
   int server = 0;             ///< of the node: the first one knows whose this rank is
 };

@@ -24,8 +24,8 @@
 namespace leat::client {
 namespace {
 
-using platform::Deadline;
-using platform::UniqueFd;
+using os::Deadline;
+using os::UniqueFd;
 
 constexpr std::int64_t kRestPauseNs = 50'000'000;
 
@@ -76,8 +76,8 @@ struct Seat {
 Seat seat_of(int node_rank, int node_size, int cores, int servers) {
   int begin = 0;
   for (int server = 0;; ++server) {
-    const platform::Share ranks = platform::share_of(node_size - cores, server, servers);
-    const platform::Share given = platform::share_of(cores, server, servers);
+    const node::Share ranks = node::share_of(node_size - cores, server, servers);
+    const node::Share given = node::share_of(cores, server, servers);
     const int at = node_rank - begin;
     if (at < ranks.count) return {true, ranks.first + at, server, false};
     if (at < ranks.count + given.count)
@@ -124,13 +124,12 @@ class Parting {
 // has ended, and with it their part of the run, the others are waited for no longer than it may take
 // ranks to come.
 void Parting::rest() const {
-  const std::string own = platform::session_of_server(agreed_.session, seat_.server);
-  const platform::SessionFiles files =
-      platform::session_files(platform::runtime_folder_name(), own);
+  const std::string own = node::session_of_server(agreed_.session, seat_.server);
+  const node::SessionFiles files = node::session_files(node::runtime_folder_name(), own);
   std::optional<Deadline> limit;
   for (std::int32_t begin = 1; group_.arrive(group_.context, begin) == 0; begin = 0) {
-    const UniqueFd live = platform::open_there(files.live);
-    if (live && platform::byte_is_locked(live, 0))
+    const UniqueFd live = os::open_there(files.live);
+    if (live && os::byte_is_locked(live, 0))
       limit.reset();
     else if (!limit)
       limit = Deadline::in_ns(come_limit_ns());
@@ -141,7 +140,7 @@ void Parting::rest() const {
            "on without them");
       return;
     }
-    platform::sleep_ns(kRestPauseNs);
+    os::sleep_ns(kRestPauseNs);
   }
 }
 
@@ -171,9 +170,9 @@ Result<void> Parting::agree() {
     const char* const chosen = std::getenv("LEAT_SESSION");
     const std::string session = chosen && *chosen ? std::string(chosen)
                                                   : "split-" + std::to_string(getpid()) + "-" +
-                                                        std::to_string(platform::now_ns());
+                                                        std::to_string(os::now_ns());
     session.copy(own.session, sizeof own.session - 1);
-    if (!platform::valid_session_name(session) && own.status == 0)
+    if (!node::valid_session_name(session) && own.status == 0)
       own.set(
           {Status::ERROR_CONFIG, "LEAT_SESSION is \"" + session +
                                      "\": a session has a name of 1 to 64 letters, digits, '-', "
@@ -190,7 +189,7 @@ Result<void> Parting::agree() {
 // Each server has a rank of the simulation to serve.
 std::string Parting::why_too_few() const {
   if (node_size_ - agreed_.cores >= agreed_.servers) return "";
-  const std::string has = "but node " + platform::node_name() + " has only " +
+  const std::string has = "but node " + os::node_name() + " has only " +
                           std::to_string(node_size_) + (node_size_ == 1 ? " rank" : " ranks");
   const std::string cores = "place=\"ranks\": <dedicated cores=\"" + std::to_string(agreed_.cores);
   if (agreed_.servers == 1) {
@@ -247,8 +246,7 @@ Result<void> Parting::serve() {
   const ServerMeans own = means();
   std::optional<Result<void>> ready;
   if (seat_.opens) {
-    const ServerStart start{config_, ranks_,      platform::current_folder(), "", 0,
-                            false,   seat_.server};
+    const ServerStart start{config_, ranks_, os::current_folder(), "", 0, false, seat_.server};
     run_server_here(server_arguments(start), own, [&](Status status, const std::string& message) {
       ready = all_ready({status, message});
       return static_cast<bool>(*ready);

@@ -11,7 +11,7 @@
 namespace leat::client {
 namespace {
 
-using platform::WaitBudget;
+using os::WaitBudget;
 
 // Other threads wait less for such a copy than letting go of the lock, and taking it again, costs.
 constexpr std::uint64_t kShortCopy = 4096;
@@ -108,7 +108,7 @@ inline void BlockWriter::copy_into(std::uint64_t offset, const Source& source,
     if (source.array)
       header.checksum = pack_with_checksum(to, *source.array);
     else if (bytes > 0)
-      header.checksum = platform::copy_crc32c(to, source.data, bytes);
+      header.checksum = os::copy_crc32c(to, source.data, bytes);
   } else if (source.array) {
     pack(to, *source.array);
   } else if (bytes > 0) {
@@ -120,7 +120,7 @@ void BlockWriter::add_checksum(const Call& call, std::uint64_t offset) noexcept 
   if (!checksums_) return;
   shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
   call.lock.unlock();
-  header.checksum = platform::crc32c(&header + 1, header.data_bytes);
+  header.checksum = os::crc32c(&header + 1, header.data_bytes);
   header.has_checksum = 1;
   call.lock.lock();
 }
@@ -169,11 +169,11 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
     copy_into(offset, source, bytes);
     return push_block(call, variable, state, offset);
   }
-  const std::int64_t begun_ns = bytes < kTimedCopy ? 0 : platform::now_ns();
+  const std::int64_t begun_ns = bytes < kTimedCopy ? 0 : os::now_ns();
   call.lock.unlock();
   copy_into(offset, source, bytes);
   call.lock.lock();
-  if (begun_ns != 0) channel_.count_inside(platform::now_ns() - begun_ns);
+  if (begun_ns != 0) channel_.count_inside(os::now_ns() - begun_ns);
   return unless_dropped(push_block(call, variable, state, offset));
 }
 

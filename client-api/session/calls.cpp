@@ -14,7 +14,7 @@
 namespace leat::client {
 namespace {
 
-using platform::WaitBudget;
+using os::WaitBudget;
 using shm::EventKind;
 
 const char* kind_name(std::uint32_t kind) {
@@ -301,7 +301,7 @@ Status SignalCalls::signal(const Call& call, const char* event) {
   if (found == events_.end()) return failures_.complain(call, unknown(event), event);
   shm::Event said = channel_.event_of(shm::EventKind::signal);
   said.subject = found->second;
-  platform::WaitBudget budget = channel_.budget();
+  os::WaitBudget budget = channel_.budget();
   const Status status = channel_.push(call.lock, budget, said);
   if (status == Status::OK) any_since_end_ = true;
   return not_taken(call, status, event);
@@ -309,12 +309,12 @@ Status SignalCalls::signal(const Call& call, const char* event) {
 
 void Collectives::passed(std::int64_t ranks) noexcept {
   if (ranks != 0 && ranks != ranks_) return;
-  lane_.collective_ns.store(platform::now_ns(), std::memory_order_relaxed);
+  lane_.collective_ns.store(os::now_ns(), std::memory_order_relaxed);
   // Against one that looks and then sleeps: either it sees the number, or we see that it waits.
   lane_.collectives.store(lane_.collectives.load(std::memory_order_relaxed) + 1,
                           std::memory_order_seq_cst);
   if (server_.coordinated.load(std::memory_order_seq_cst) > 0)
-    platform::futex_wake_all(lane_.collectives);
+    os::futex_wake_all(lane_.collectives);
 }
 
 void Collectives::iteration_ends(std::int64_t iteration) noexcept {
@@ -359,14 +359,13 @@ IdlePhases::Site& IdlePhases::site_of(std::string_view name) noexcept {
 void IdlePhases::begin(std::string_view site) noexcept {
   if (depth_++ > 0) return;
   current_ = &site_of(site);
-  begun_ns_ = platform::now_ns();
+  begun_ns_ = os::now_ns();
   is_told_ = current_->is_worth_it();
   if (!is_told_) return;
   // Against one that looks and then sleeps: either it sees the phase, or we see that it has work.
   lane_.idle_phase.store(lane_.idle_phase.load(std::memory_order_relaxed) + 1,
                          std::memory_order_seq_cst);
-  if (server_.harvesters.load(std::memory_order_seq_cst) > 0)
-    platform::futex_wake_all(lane_.idle_phase);
+  if (server_.harvesters.load(std::memory_order_seq_cst) > 0) os::futex_wake_all(lane_.idle_phase);
 }
 
 void IdlePhases::end() noexcept {
@@ -374,7 +373,7 @@ void IdlePhases::end() noexcept {
   if (is_told_)
     lane_.idle_phase.store(lane_.idle_phase.load(std::memory_order_relaxed) + 1,
                            std::memory_order_release);
-  const std::int64_t ns = platform::now_ns() - begun_ns_;
+  const std::int64_t ns = os::now_ns() - begun_ns_;
   const bool was_known = current_->phases > 0;
   ++current_->phases;
   current_->ns += ns;

@@ -12,7 +12,7 @@
 namespace leat::client {
 namespace {
 
-using platform::WaitBudget;
+using os::WaitBudget;
 
 // How long a waiting call sleeps before it looks whether the server still lives.
 constexpr std::int64_t kSliceNs = 100'000'000;
@@ -42,11 +42,11 @@ bool ServerWatch::has_come(const Awaited& awaited) noexcept {
 }
 
 bool ServerWatch::comes_soon(const Awaited& awaited) noexcept {
-  const std::int64_t until = platform::now_ns() + kLookNs;
+  const std::int64_t until = os::now_ns() + kLookNs;
   do {
     if (has_come(awaited)) return true;
-    platform::give_way();
-  } while (platform::now_ns() < until);
+    os::give_way();
+  } while (os::now_ns() < until);
   return false;
 }
 
@@ -71,7 +71,7 @@ Status ServerWatch::wait(Lock& lock, WaitBudget& budget, const Awaited& awaited)
   // needs no sleep.
   if (!has_come(awaited)) {
     lock.unlock();
-    platform::futex_wait(area_.server->wake, seen, std::min(budget.left_ns(), kSliceNs));
+    os::futex_wait(area_.server->wake, seen, std::min(budget.left_ns(), kSliceNs));
     lock.lock();
   }
   if (--sleepers_ == 0) area_.client->waiting.store(0, std::memory_order_seq_cst);
@@ -83,7 +83,7 @@ Status ServerWatch::check(WaitBudget& budget) noexcept {
     drained_ = gone_ = true;
     why_gone_ = shm::drain_in_words(segment_.server_state());
   }
-  const std::int64_t now = platform::last_tick_ns();
+  const std::int64_t now = os::last_tick_ns();
   if (!gone_ && now - last_check_ns_ >= kSliceNs) {
     last_check_ns_ = now;
     if (events_.link().is_gone()) return change_server(budget);
@@ -124,10 +124,9 @@ void ServerWatch::say_once_that_it_waits(WaitBudget& budget, const Awaited& awai
   } else if (awaited.bytes == 0) {
     std::fprintf(stderr, "leat: waits for the server to take events; is it stopped?\n");
   } else {
-    std::fprintf(stderr,
-                 "leat: waits for %s: the segment of %s is full; its log says what holds it\n",
-                 platform::format_bytes(awaited.bytes).c_str(),
-                 platform::format_bytes(segment_.header().data_bytes).c_str());
+    std::fprintf(
+        stderr, "leat: waits for %s: the segment of %s is full; its log says what holds it\n",
+        format_bytes(awaited.bytes).c_str(), format_bytes(segment_.header().data_bytes).c_str());
   }
 }
 
@@ -153,7 +152,7 @@ Event Channel::event_of(EventKind kind) const noexcept {
 
 Event Channel::end_event() noexcept {
   Event event = event_of(EventKind::end_iteration);
-  event.at_ns = platform::now_ns();
+  event.at_ns = os::now_ns();
   event.inside_ns = static_cast<std::uint64_t>(std::exchange(inside_ns_, 0));
   return event;
 }
@@ -282,11 +281,11 @@ Error explain_refusal(const std::string& room, const WantedBlock& wanted, const 
   return {Status::ERROR_FULL, room + " is too small: this node's iteration " +
                                   std::to_string(channel.iteration()) +
                                   " alone, which cannot be stored before it has ended, holds " +
-                                  platform::format_bytes(refusal.in_use) + enlarge(wanted.config)};
+                                  format_bytes(refusal.in_use) + enlarge(wanted.config)};
 }
 
 std::string exactly(std::uint64_t bytes) {
-  return platform::format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
+  return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
 }
 
 }  // namespace
@@ -299,8 +298,8 @@ Error explain_no_memory(Status status, const WantedBlock& wanted, const Channel&
                         ", but the whole segment has " + exactly(header.data_bytes) +
                         enlarge(wanted.config)};
   }
-  const std::string room = "no room for " + platform::format_bytes(wanted.bytes) + " of " + name +
-                           ": the segment of " + platform::format_bytes(header.data_bytes);
+  const std::string room = "no room for " + format_bytes(wanted.bytes) + " of " + name +
+                           ": the segment of " + format_bytes(header.data_bytes);
   if (status == Status::ERROR_FULL && channel.memory().requests().refusal().in_use > 0)
     return explain_refusal(room, wanted, channel);
   if (status == Status::ERROR_FULL) {

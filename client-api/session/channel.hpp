@@ -38,9 +38,9 @@ class ServerWatch {
 
   /// Sleeps until the server has moved something, a slice has passed, or the deadline. `bytes` are
   /// what for, 0 for room in the ring.
-  Status wait(Lock& lock, platform::WaitBudget& budget, std::uint64_t bytes) noexcept;
+  Status wait(Lock& lock, os::WaitBudget& budget, std::uint64_t bytes) noexcept;
   /// The same until all that wants `iteration` has it; ask is_settled() then.
-  Status await_settled(Lock& lock, platform::WaitBudget& budget, std::int64_t iteration) noexcept;
+  Status await_settled(Lock& lock, os::WaitBudget& budget, std::int64_t iteration) noexcept;
   bool is_settled(std::int64_t iteration) const noexcept;
   /// This iteration was waited for in vain: until it is settled none is waited for.
   void give_up(std::int64_t iteration) noexcept { given_up_ = iteration; }
@@ -50,9 +50,9 @@ class ServerWatch {
   }
   /// Looks whether the run was drained, and, at most every 100 ms, whether the server has died, and
   /// goes on with its successor. ERROR_SERVER, for good: nothing more is taken.
-  Status check(platform::WaitBudget& budget) noexcept;
+  Status check(os::WaitBudget& budget) noexcept;
   /// The server has died: goes on with its successor.
-  Status change_server(platform::WaitBudget& budget) noexcept;
+  Status change_server(os::WaitBudget& budget) noexcept;
   bool is_gone() const noexcept { return gone_; }
   /// By order: the server may be there, and says how it went.
   bool is_drained() const noexcept { return drained_; }
@@ -65,10 +65,10 @@ class ServerWatch {
     std::uint64_t bytes = 0;
     std::int64_t iteration = -1;
   };
-  Status wait(Lock& lock, platform::WaitBudget& budget, const Awaited& awaited) noexcept;
+  Status wait(Lock& lock, os::WaitBudget& budget, const Awaited& awaited) noexcept;
   bool has_come(const Awaited& awaited) noexcept;
   bool comes_soon(const Awaited& awaited) noexcept;
-  void say_once_that_it_waits(platform::WaitBudget& budget, const Awaited& awaited) noexcept;
+  void say_once_that_it_waits(os::WaitBudget& budget, const Awaited& awaited) noexcept;
 
   const shm::Segment& segment_;
   shm::ClientArea area_;
@@ -98,7 +98,7 @@ class Channel {
   /// The same, and it may wait. ERROR_TOO_LARGE, ERROR_FULL, ERROR_SERVER, DROPPED; waits for the
   /// server to free space, at most the segment's timeout. `iteration`: kNoIteration for what
   /// belongs to none.
-  Status reserve(Lock& lock, platform::WaitBudget& budget, std::uint64_t data_bytes,
+  Status reserve(Lock& lock, os::WaitBudget& budget, std::uint64_t data_bytes,
                  std::int64_t iteration, std::uint64_t* offset) noexcept;
 
   /// Hands over the block of an array whose header is at `offset`, of the iteration that this
@@ -107,12 +107,12 @@ class Channel {
   bool push_block_at_once(std::uint64_t offset) noexcept {
     return events_.push_block_at_once(offset, iteration_);
   }
-  Status push_block(Lock& lock, platform::WaitBudget& budget, std::uint64_t offset) noexcept;
+  Status push_block(Lock& lock, os::WaitBudget& budget, std::uint64_t offset) noexcept;
   /// The same for an event without memory.
-  Status push(Lock& lock, platform::WaitBudget& budget, const shm::Event& event) noexcept;
+  Status push(Lock& lock, os::WaitBudget& budget, const shm::Event& event) noexcept;
   /// Hands over what the server must learn in any case: after ERROR_FULL the event is kept, and
   /// sent before anything else is.
-  Status tell(Lock& lock, platform::WaitBudget& budget, const shm::Event& event) noexcept;
+  Status tell(Lock& lock, os::WaitBudget& budget, const shm::Event& event) noexcept;
 
   /// Blocks are of this iteration from now on.
   void enter(std::int64_t iteration) noexcept { iteration_ = iteration; }
@@ -140,15 +140,15 @@ class Channel {
   ServerWatch& server() noexcept { return watch_; }
   const ServerWatch& server() const noexcept { return watch_; }
   const shm::Segment& segment() const noexcept { return segment_; }
-  platform::WaitBudget budget() const noexcept { return platform::WaitBudget(timeout_ns_); }
+  os::WaitBudget budget() const noexcept { return os::WaitBudget(timeout_ns_); }
 
  private:
-  Status reserve_common(Lock& lock, platform::WaitBudget& budget, std::uint64_t bytes,
+  Status reserve_common(Lock& lock, os::WaitBudget& budget, std::uint64_t bytes,
                         std::int64_t iteration, std::uint64_t* offset) noexcept;
-  Status reserve_own(Lock& lock, platform::WaitBudget& budget, OwnRequest& request,
+  Status reserve_own(Lock& lock, os::WaitBudget& budget, OwnRequest& request,
                      std::int64_t iteration) noexcept;
-  Status ask_common(Lock& lock, platform::WaitBudget& budget, std::int64_t iteration) noexcept;
-  Status await_room(Lock& lock, platform::WaitBudget& budget) noexcept;
+  Status ask_common(Lock& lock, os::WaitBudget& budget, std::int64_t iteration) noexcept;
+  Status await_room(Lock& lock, os::WaitBudget& budget) noexcept;
 
   const shm::Segment& segment_;
   shm::ClientArea area_;
@@ -163,10 +163,9 @@ class Channel {
 /// While it lives, the time is Leat's. With the lock held at both ends.
 class InsideTime {
  public:
-  explicit InsideTime(Channel& channel) noexcept
-      : channel_(channel), begun_ns_(platform::now_ns()) {}
+  explicit InsideTime(Channel& channel) noexcept : channel_(channel), begun_ns_(os::now_ns()) {}
   InsideTime(const InsideTime&) = delete;
-  ~InsideTime() { channel_.count_inside(platform::now_ns() - begun_ns_); }
+  ~InsideTime() { channel_.count_inside(os::now_ns() - begun_ns_); }
 
  private:
   Channel& channel_;

@@ -134,7 +134,7 @@ EventSender::EventSender(const shm::Segment& segment, const shm::ClientArea& are
 bool EventSender::report(const shm::Report& report) noexcept {
   if (!link_->report(report)) return false;
   try {
-    reports_.emplace_back(report, platform::now_ns());
+    reports_.emplace_back(report, os::now_ns());
   } catch (const std::bad_alloc&) {
     // The server has it; a next one will not.
   }

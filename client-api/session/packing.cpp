@@ -89,7 +89,7 @@ class SummedCopy {
     const std::size_t length = static_cast<std::size_t>(count) * bytes;
     if (is_dense(stride, bytes) && length >= kLongRow) {
       sum_up_to(to);
-      sum_ = platform::copy_crc32c(to, from, length, sum_);
+      sum_ = os::copy_crc32c(to, from, length, sum_);
       summed_ = to + length;
       return;
     }
@@ -112,7 +112,7 @@ class SummedCopy {
   static constexpr std::size_t kLongRow = 1024, kGathered = 8192;
 
   void sum_up_to(const char* end) noexcept {
-    sum_ = platform::crc32c(summed_, static_cast<std::size_t>(end - summed_), sum_);
+    sum_ = os::crc32c(summed_, static_cast<std::size_t>(end - summed_), sum_);
     summed_ = end;
   }
 

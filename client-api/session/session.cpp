@@ -65,7 +65,7 @@ Result<Connection> Session::find_successor(const AskForHeld& held, std::int64_t 
   try {
     Result<Connection> next = connect_or_take_over(start_, held, limit_ns);
     if (next && next->own.pid > 0) {
-      if (own_.pid > 0) platform::reap(own_.pid, 0);
+      if (own_.pid > 0) os::reap(own_.pid, 0);
       own_ = std::move(next->own);
       std::fprintf(stderr,
                    "leat: the server of this node has died; another one has taken over what was "
@@ -94,7 +94,7 @@ Result<shm::Segment> Session::take_place(const std::string& name, std::uint32_t 
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks,
                                                std::int64_t since_ns, bool was_split) {
-  ServerStart start{config, ranks, platform::current_folder(), "", since_ns, was_split};
+  ServerStart start{config, ranks, os::current_folder(), "", since_ns, was_split};
   for (int tries = 1;; ++tries) {
     Result<Connection> connection = connect_or_start(start);
     if (!connection) return connection.error();
@@ -124,7 +124,7 @@ void Session::leave_to_parent() noexcept {
 // Whatever the server does, this rank is in the next iteration then: ranks that count differently
 // would be worse. The server learns the number with the end, however late that comes.
 Status Session::end_iteration(const Call& call) {
-  platform::WaitBudget budget = channel_.budget();
+  os::WaitBudget budget = channel_.budget();
   Status status = channel_.server().check(budget);
   const shm::Event end = channel_.end_event();
   collectives_.iteration_ends(end.iteration);
@@ -155,7 +155,7 @@ bool Session::must_wait() const noexcept {
 Status Session::await_settled(const Call& call, std::int64_t iteration) {
   const InsideTime time(channel_);
   ServerWatch& server = channel_.server();
-  platform::WaitBudget budget = channel_.budget();
+  os::WaitBudget budget = channel_.budget();
   while (must_wait() && !server.is_settled(iteration)) {
     Status status = Status::ERROR_FULL;
     if (!server.gave_up()) status = server.await_settled(call.lock, budget, iteration);
@@ -187,7 +187,7 @@ bool is_strict() {
 
 void Session::detach(const Call& call) noexcept {
   if (blocks_.wrote_since_end() || signals_.any_since_end()) (void)end_iteration(call);
-  platform::WaitBudget budget = channel_.budget();
+  os::WaitBudget budget = channel_.budget();
   (void)channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::finalize));
 }
 
@@ -250,7 +250,7 @@ void Session::count_late() {
 Status Session::end_of_drain(const char* call_name, const std::string& says, Status server_status,
                              bool speaks) {
   if (server_status != Status::ERROR_TIMEOUT) {
-    if (own_.pid > 0) platform::reap(own_.pid, kReapLimitNs);
+    if (own_.pid > 0) os::reap(own_.pid, kReapLimitNs);
     if (own_.hosted) own_.hosted->await_end(kReapLimitNs);
   }
   count_late();
@@ -297,9 +297,9 @@ void on_end_of_process() noexcept {
   Handle* const own = used_handle.load(std::memory_order_acquire);
   if (!own || own->parent != 0) return;
   std::unique_lock<std::mutex> lock(own->mutex, std::defer_lock);
-  for (const platform::Deadline deadline = platform::Deadline::in_ns(kOtherCallsNs);
+  for (const os::Deadline deadline = os::Deadline::in_ns(kOtherCallsNs);
        !lock.try_lock() && !deadline.passed();)
-    platform::pause_shortly();
+    os::pause_shortly();
   if (lock && own->session) own->session->leave_at_exit();
   if (lock) (void)tell_unstored(*own, "");
   HostedServer::await_all();
@@ -320,7 +320,7 @@ Handle& handle() {
 }
 
 bool notices_forks() noexcept {
-  static const bool registered = platform::call_in_forked_children(on_fork_in_child);
+  static const bool registered = os::call_in_forked_children(on_fork_in_child);
   return registered;
 }
 

@@ -26,13 +26,13 @@ namespace leat::client {
 /// How long the rest of a run is waited for: begins anew whenever the server has made progress.
 class ProgressBudget {
  public:
-  ProgressBudget(const std::atomic<std::uint64_t>& progress, platform::WaitBudget whole) noexcept
+  ProgressBudget(const std::atomic<std::uint64_t>& progress, os::WaitBudget whole) noexcept
       : progress_(progress),
         whole_(whole),
         left_(whole),
         seen_(progress.load(std::memory_order_relaxed)) {}
 
-  platform::WaitBudget& left() noexcept {
+  os::WaitBudget& left() noexcept {
     const std::uint64_t now = progress_.load(std::memory_order_relaxed);
     if (now != seen_) left_ = whole_;
     seen_ = now;
@@ -41,8 +41,8 @@ class ProgressBudget {
 
  private:
   const std::atomic<std::uint64_t>& progress_;
-  const platform::WaitBudget whole_;
-  platform::WaitBudget left_;
+  const os::WaitBudget whole_;
+  os::WaitBudget left_;
   std::uint64_t seen_;
 };
 
@@ -50,7 +50,7 @@ class ProgressBudget {
 /// an error. They are called with the lock held, and let it go while they wait.
 class Session {
  public:
-  /// `since_ns`: when this rank began to come; see platform::LateRanks.
+  /// `since_ns`: when this rank began to come; see node::LateRanks.
   static Result<std::unique_ptr<Session>> open(const std::string& config, const Ranks& ranks,
                                                std::int64_t since_ns, bool was_split = false);
 

@@ -13,7 +13,7 @@ namespace leat::comm {
 
 Network::Network(const MemberSettings& settings, TcpLinks links, std::int64_t known,
                  std::function<void()> wake)
-    : member_(settings, platform::now_ns(), known),
+    : member_(settings, os::now_ns(), known),
       links_(std::move(links)),
       wake_(std::move(wake)),
       doorbell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
@@ -63,7 +63,7 @@ Network::Status Network::status() const {
 
 void Network::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    std::int64_t now_ns = platform::now_ns();
+    std::int64_t now_ns = os::now_ns();
     member_.set_time(now_ns);
     carry_out_orders();
     if (member_.next_tick_ns() <= now_ns) member_.tick();
@@ -71,7 +71,7 @@ void Network::work(const std::stop_token& stop) {
     links_.want(member_.wanted_link(), now_ns);
     publish();
     std::vector<LinkEvent> events = links_.poll(member_.next_tick_ns(), doorbell_.get());
-    member_.set_time(platform::now_ns());
+    member_.set_time(os::now_ns());
     for (LinkEvent& each : events) {
       switch (each.kind) {
         case LinkEvent::Kind::up:

@@ -55,7 +55,7 @@ class Network {
   Member member_;   // of the thread
   TcpLinks links_;  // of the thread
   std::function<void()> wake_;
-  platform::UniqueFd doorbell_;
+  os::UniqueFd doorbell_;
   mutable std::mutex mutex_;
   std::vector<Order> orders_;
   std::vector<Outcome> outcomes_;

@@ -66,8 +66,8 @@ std::uint16_t port_of(int socket) {
                                         : reinterpret_cast<sockaddr_in6*>(&own)->sin6_port);
 }
 
-platform::UniqueFd new_socket(int family) {
-  return platform::UniqueFd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+os::UniqueFd new_socket(int family) {
+  return os::UniqueFd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 void set(int socket, int level, int option, int value) {
@@ -93,7 +93,7 @@ Result<std::uint16_t> TcpLinks::listen(const std::vector<std::string>& addresses
   for (const std::string& text : addresses) {
     const std::optional<Address> address = address_of(text, port);
     if (!address) return Error{Status::ERROR_CONFIG, "\"" + text + "\" is no address of a network"};
-    platform::UniqueFd listener = new_socket(address->bytes.ss_family);
+    os::UniqueFd listener = new_socket(address->bytes.ss_family);
     if (address->bytes.ss_family == AF_INET6) set(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
     if (!listener ||
         bind(listener.get(), reinterpret_cast<const sockaddr*>(&address->bytes), address->size) !=
@@ -145,7 +145,7 @@ void TcpLinks::connect(std::int64_t now_ns) {
   const std::string& text = addresses[next_address_++ % addresses.size()];
   const std::optional<Address> address = address_of(text, card->second.port);
   if (!address) return;
-  platform::UniqueFd made = new_socket(address->bytes.ss_family);
+  os::UniqueFd made = new_socket(address->bytes.ss_family);
   if (!made) return;
   set_up(made.get(), settings_.silence_ns);
   const int result =
@@ -188,7 +188,7 @@ void TcpLinks::accept_all(int listener, std::int64_t now_ns) {
   while (true) {
     sockaddr_storage from{};
     socklen_t size = sizeof from;
-    platform::UniqueFd socket(
+    os::UniqueFd socket(
         accept4(listener, reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) return;
     const auto unknown = std::count_if(connections_.begin(), connections_.end(),
@@ -318,7 +318,7 @@ void TcpLinks::close(std::size_t index, std::string why) {
 }
 
 std::vector<LinkEvent> TcpLinks::poll(std::int64_t until_ns, int wake) {
-  std::int64_t now_ns = platform::now_ns();
+  std::int64_t now_ns = os::now_ns();
   connect(now_ns);
   for (std::size_t i = connections_.size(); i-- > 0;) {
     Connection& each = connections_[i];
@@ -339,7 +339,7 @@ std::vector<LinkEvent> TcpLinks::poll(std::int64_t until_ns, int wake) {
   const std::int64_t wait_ns = std::clamp<std::int64_t>(until_ns - now_ns, 0, kSecond);
   const timespec wait{wait_ns / kSecond, wait_ns % kSecond};
   ppoll(waiting.data(), waiting.size(), &wait, nullptr);
-  now_ns = platform::now_ns();
+  now_ns = os::now_ns();
   for (std::size_t i = connections_.size(); i-- > 0;) {
     Connection& each = connections_[i];
     const short seen = waiting[first + i].revents;

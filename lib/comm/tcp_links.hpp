@@ -72,7 +72,7 @@ class TcpLinks {
 
  private:
   struct Connection {
-    platform::UniqueFd socket{};
+    os::UniqueFd socket{};
     TlsStream tls;
     bool is_ours = false;       // we have connected
     bool is_connected = false;  // the socket
@@ -103,7 +103,7 @@ class TcpLinks {
 
   Settings settings_;
   Credential credential_;
-  std::vector<platform::UniqueFd> listeners_;
+  std::vector<os::UniqueFd> listeners_;
   std::map<Rank, Card> cards_;
   std::vector<Connection> connections_;
   std::vector<LinkEvent> events_;

@@ -16,7 +16,7 @@ namespace leat::server {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using platform::CpuSet;
+using os::CpuSet;
 
 constexpr int kVersion = 1;
 constexpr int kMostNodes = 1024;
@@ -38,7 +38,7 @@ void know(const Json& object, const std::string& where, const std::vector<std::s
 
 CpuSet cpus_of(const Json& value, const std::string& where) {
   const auto cpus =
-      value.is_string() ? platform::parse_cpus(value.get<std::string>()) : std::optional<CpuSet>();
+      value.is_string() ? os::parse_cpus(value.get<std::string>()) : std::optional<CpuSet>();
   if (!cpus) {
     throw Senseless{where + ": expected a list of processors like \"0-3,8\", from 0 to " +
                     std::to_string(CpuSet::kMaxCpus - 1) + ", not " + value.dump()};
@@ -79,9 +79,9 @@ class Reader {
     const Json& nodes = list_in(whole_, "nodes");
     for (std::size_t i = 0; i < nodes.size(); ++i) read_node(nodes[i], at("nodes", i));
     read_distances();
-    platform::Machine& machine = made_.machine;
+    os::Machine& machine = made_.machine;
     if (machine.cpus.empty()) throw Senseless{"nodes: none of them has processors"};
-    const auto has = [&](const platform::MemoryNode& n) { return n.bytes > 0; };
+    const auto has = [&](const os::MemoryNode& n) { return n.bytes > 0; };
     if (std::none_of(machine.nodes.begin(), machine.nodes.end(), has))
       throw Senseless{"nodes: none of them has memory"};
     made_.allowed = machine.all_cpus();
@@ -109,7 +109,7 @@ class Reader {
     know(node, where, {"id", "cpus", "memory_mib"});
     const int next = static_cast<int>(made_.machine.nodes.size());
     const int id = node.contains("id") ? number_of(node["id"], where + ".id", kMostNodes) : next;
-    for (const platform::MemoryNode& each : made_.machine.nodes) {
+    for (const os::MemoryNode& each : made_.machine.nodes) {
       if (each.id == id)
         throw Senseless{where + ".id: there is another node " + std::to_string(id)};
     }
@@ -140,7 +140,7 @@ class Reader {
 
   void read_distances() {
     const Json& rows = list_in(whole_, "distances");
-    const std::vector<platform::MemoryNode>& nodes = made_.machine.nodes;
+    const std::vector<os::MemoryNode>& nodes = made_.machine.nodes;
     if (rows.empty()) return;
     if (rows.size() != nodes.size()) throw Senseless{"distances: expected a row for each node"};
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -184,26 +184,25 @@ Result<DescribedMachine> read_machine(const std::string& file) {
 
 Result<DescribedMachine> machine_here() {
   if (const char* file = std::getenv("LEAT_MACHINE"); file && *file) return read_machine(file);
-  const platform::Machine machine = platform::this_machine();
-  const CpuSet allowed = platform::allowed_cpus();
+  const os::Machine machine = os::this_machine();
+  const CpuSet allowed = os::allowed_cpus();
   return DescribedMachine{machine, allowed.empty() ? machine.all_cpus() : allowed};
 }
 
 std::string machine_json(const DescribedMachine& described) {
-  const platform::Machine& machine = described.machine;
+  const os::Machine& machine = described.machine;
   std::vector<Json> nodes, cores, rows;
-  for (const platform::MemoryNode& node : machine.nodes) {
+  for (const os::MemoryNode& node : machine.nodes) {
     nodes.push_back({{"id", node.id},
                      {"cpus", machine.cpus_of(node.id).str()},
                      {"memory_mib", node.bytes / static_cast<std::uint64_t>(kMib)}});
     Json row = Json::array();
-    for (const platform::MemoryNode& to : machine.nodes)
-      row.push_back(machine.distance(node.id, to.id));
+    for (const os::MemoryNode& to : machine.nodes) row.push_back(machine.distance(node.id, to.id));
     rows.push_back(row);
   }
   for (const auto& [core, cpus] : machine.cores(machine.all_cpus())) cores.push_back(cpus.str());
   return "{\n  \"leat_machine\": " + std::to_string(kVersion) +
-         ",\n  \"name\": " + Json(platform::node_name()).dump() + ",\n" + lines("nodes", nodes) +
+         ",\n  \"name\": " + Json(os::node_name()).dump() + ",\n" + lines("nodes", nodes) +
          lines("distances", rows) + lines("cores", cores) + "  \"allowed\": \"" +
          described.allowed.str() + "\"\n}\n";
 }

@@ -14,22 +14,22 @@ namespace leat::server {
 
 // What the XML says of memory nodes, in the words of lib/node.
 
-constexpr platform::MemoryPolicy policy_of(model::Numa numa) {
+constexpr node::MemoryPolicy policy_of(model::Numa numa) {
   switch (numa) {
     case model::Numa::server:
-      return platform::MemoryPolicy::server;
+      return node::MemoryPolicy::server;
     case model::Numa::client:
-      return platform::MemoryPolicy::client;
+      return node::MemoryPolicy::client;
     case model::Numa::interleave:
-      return platform::MemoryPolicy::interleave;
+      return node::MemoryPolicy::interleave;
   }
-  return platform::MemoryPolicy::client;
+  return node::MemoryPolicy::client;
 }
 
 // A machine as JSON: docs/reference/leat-placement.md says what is in it.
 struct DescribedMachine {
-  platform::Machine machine;
-  platform::CpuSet allowed;  ///< processors that a job may use
+  os::Machine machine;
+  os::CpuSet allowed;  ///< processors that a job may use
 };
 
 /// Says what is wrong, and where: "node.json: nodes[1].cpus: ...".

@@ -15,7 +15,7 @@
 #include "lib/os/file_lock.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::node {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,7 +42,7 @@ std::string why_no_output_folder(const std::string& path) {
   const fs::path there = lowest_there(wanted);
   if (!fs::is_directory(there, error)) return problem(wanted, there, "it is not a folder");
   if (access(there.c_str(), W_OK | X_OK) == 0) return "";
-  return problem(wanted, there, errno_text(errno));
+  return problem(wanted, there, os::errno_text(errno));
 }
 
 std::string make_output_folder(const std::string& path) {
@@ -59,8 +59,8 @@ namespace {
 constexpr char kStem[] = "iteration-", kEnd[] = ".spill";
 
 // Of this user and a folder itself, no link to one: others may write to the folder that it lies in.
-UniqueFd open_own_folder(const std::string& path) noexcept {
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+os::UniqueFd open_own_folder(const std::string& path) noexcept {
+  os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat found {};
   if (fd && (fstat(fd.get(), &found) != 0 || found.st_uid != geteuid())) fd.reset();
   return fd;
@@ -82,27 +82,27 @@ std::vector<std::string> files_in(int folder) {
 }
 
 Error error_of(const std::string& what) {
-  return Error{Status::ERROR_SYSTEM, what + ": " + errno_text(errno)};
+  return Error{Status::ERROR_SYSTEM, what + ": " + os::errno_text(errno)};
 }
 
 // A sweep that takes the folder away between the making and the locking is answered by making it
 // again.
-Result<UniqueFd> make_locked(const std::string& path) {
+Result<os::UniqueFd> make_locked(const std::string& path) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return error_of("cannot make " + path);
-    UniqueFd fd = open_own_folder(path);
+    os::UniqueFd fd = open_own_folder(path);
     if (!fd && errno == ENOENT) continue;
     if (!fd) {
       return Error{Status::ERROR_SYSTEM,
                    path + " is there already and is no folder of this user: remove it"};
     }
-    if (!lock_now(fd)) {
+    if (!os::lock_now(fd)) {
       return Error{Status::ERROR_STATE, path +
                                             " belongs to a session that lives: give the two "
                                             "runs different LEAT_SESSION names"};
     }
-    if (!still_there(fd, path)) continue;
+    if (!os::still_there(fd, path)) continue;
     if (fchmod(fd.get(), 0700) != 0) return error_of("cannot close " + path + " to others");
     return fd;
   }
@@ -128,11 +128,11 @@ void remove_spilled_files(int folder, const std::set<std::string>& but) {
 std::string why_no_spill_folder(const std::string& where) {
   struct stat found {};
   if (stat(where.c_str(), &found) != 0) {
-    return "there is no folder \"" + where + "\": " + errno_text(errno);
+    return "there is no folder \"" + where + "\": " + os::errno_text(errno);
   }
   if (!S_ISDIR(found.st_mode)) return "\"" + where + "\" is no folder";
   if (access(where.c_str(), W_OK | X_OK) == 0) return "";
-  return "the folder \"" + where + "\" cannot be written to: " + errno_text(errno);
+  return "the folder \"" + where + "\" cannot be written to: " + os::errno_text(errno);
 }
 
 Result<SpillFolder> SpillFolder::make(const std::string& where, const std::string& session,
@@ -143,7 +143,7 @@ Result<SpillFolder> SpillFolder::make(const std::string& where, const std::strin
   free(absolute);
   unlink(link.c_str());
   if (symlink(path.c_str(), link.c_str()) != 0) return error_of("cannot make " + link);
-  Result<UniqueFd> lock = make_locked(path);
+  Result<os::UniqueFd> lock = make_locked(path);
   if (!lock) {
     unlink(link.c_str());
     return lock.error();
@@ -166,10 +166,10 @@ FoundSpill find_spill(const std::string& link, const std::string& session) {
   if (length <= 0 || length == sizeof target) return found;
   const std::string path(target, static_cast<std::size_t>(length));
   if (path.substr(path.rfind('/') + 1) != spill_folder_name(session)) return found;
-  const UniqueFd folder = open_own_folder(path);
+  const os::UniqueFd folder = open_own_folder(path);
   if (!folder) return found;
   found.path = path;
-  found.alive = !lock_now(folder);
+  found.alive = !os::lock_now(folder);
   for (const std::string& name : files_in(folder.get())) {
     struct stat file {};
     if (fstatat(folder.get(), name.c_str(), &file, AT_SYMLINK_NOFOLLOW) == 0)
@@ -179,17 +179,17 @@ FoundSpill find_spill(const std::string& link, const std::string& session) {
 }
 
 std::string remove_spill(const std::string& path) {
-  const UniqueFd folder = open_own_folder(path);
+  const os::UniqueFd folder = open_own_folder(path);
   if (!folder) return "";
-  if (!lock_now(folder)) return "a session that lives has it";
+  if (!os::lock_now(folder)) return "a session that lives has it";
   remove_spilled_files(folder.get(), {});
-  return rmdir(path.c_str()) == 0 ? "" : errno_text(errno);
+  return rmdir(path.c_str()) == 0 ? "" : os::errno_text(errno);
 }
 
-UniqueFd make_spill_file(int folder, const std::string& name, std::uint64_t bytes) noexcept {
+os::UniqueFd make_spill_file(int folder, const std::string& name, std::uint64_t bytes) noexcept {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   unlinkat(folder, name.c_str(), 0);
-  UniqueFd file(openat(folder, name.c_str(), kFlags, 0600));
+  os::UniqueFd file(openat(folder, name.c_str(), kFlags, 0600));
   if (!file) return file;
   const auto size = static_cast<off_t>(bytes);
   if (fallocate(file.get(), 0, 0, size) == 0) return file;
@@ -197,11 +197,11 @@ UniqueFd make_spill_file(int folder, const std::string& name, std::uint64_t byte
   return {};
 }
 
-UniqueFd open_spill_file(int folder, const std::string& name) noexcept {
+os::UniqueFd open_spill_file(int folder, const std::string& name) noexcept {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  if (folder >= 0) return UniqueFd(openat(folder, name.c_str(), kFlags));
+  if (folder >= 0) return os::UniqueFd(openat(folder, name.c_str(), kFlags));
   errno = ENOENT;
   return {};
 }
 
-}  // namespace leat::platform
+}  // namespace leat::node

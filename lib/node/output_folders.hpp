@@ -11,7 +11,7 @@
 #include "lib/base/status.hpp"
 #include "lib/os/descriptor.hpp"
 
-namespace leat::platform {
+namespace leat::node {
 
 // Folders that a run writes to: made when they are not there.
 
@@ -55,11 +55,11 @@ class SpillFolder {
   void done_with() noexcept { goes_on_ = false; }
 
  private:
-  SpillFolder(std::string path, std::string link, UniqueFd lock, bool goes_on)
+  SpillFolder(std::string path, std::string link, os::UniqueFd lock, bool goes_on)
       : path_(std::move(path)), link_(std::move(link)), lock_(std::move(lock)), goes_on_(goes_on) {}
 
   std::string path_, link_;
-  UniqueFd lock_;  // moved from: empty, and nothing is removed
+  os::UniqueFd lock_;  // moved from: empty, and nothing is removed
   bool goes_on_;
 };
 
@@ -77,9 +77,9 @@ std::string remove_spill(const std::string& path);
 /// A new file in the open folder, instead of what has its name. Its room on the disk is taken at
 /// once, so that a disk without it says so before much is written; a file system that cannot do
 /// that says it later. Empty and errno when it cannot be made.
-UniqueFd make_spill_file(int folder, const std::string& name, std::uint64_t bytes) noexcept;
+os::UniqueFd make_spill_file(int folder, const std::string& name, std::uint64_t bytes) noexcept;
 /// For reading. Whatever has this name now: it is not waited for. Empty and errno when it cannot be
 /// opened; `folder` below 0: there is none.
-UniqueFd open_spill_file(int folder, const std::string& name) noexcept;
+os::UniqueFd open_spill_file(int folder, const std::string& name) noexcept;
 
-}  // namespace leat::platform
+}  // namespace leat::node

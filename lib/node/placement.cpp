@@ -14,7 +14,7 @@
 #include "lib/node/runtime_folder.hpp"
 #include "lib/os/file_lock.hpp"
 
-namespace leat::platform {
+namespace leat::node {
 namespace {
 
 // The first thing that server_of gives to this server.
@@ -48,30 +48,30 @@ std::string session_of_server(const std::string& run, int server) {
 
 namespace {
 
-using Cores = std::map<Core, CpuSet>;
+using Cores = std::map<os::Core, os::CpuSet>;
 
-bool overlap(const CpuSet& a, const CpuSet& b) { return !a.common(b).empty(); }
+bool overlap(const os::CpuSet& a, const os::CpuSet& b) { return !a.common(b).empty(); }
 
-std::size_t cores_in(const Cores& cores, const CpuSet& set) {
+std::size_t cores_in(const Cores& cores, const os::CpuSet& set) {
   return static_cast<std::size_t>(std::count_if(
       cores.begin(), cores.end(), [&](const auto& core) { return overlap(core.second, set); }));
 }
 
-CpuSet union_of(const std::vector<CpuSet>& sets) {
-  CpuSet all;
-  for (const CpuSet& set : sets) all.unite(set);
+os::CpuSet union_of(const std::vector<os::CpuSet>& sets) {
+  os::CpuSet all;
+  for (const os::CpuSet& set : sets) all.unite(set);
   return all;
 }
 
-bool is_bound(const CpuSet& rank, const CpuSet& allowed) {
+bool is_bound(const os::CpuSet& rank, const os::CpuSet& allowed) {
   return !rank.empty() && !rank.contains(allowed);
 }
 
 // Cores that ranks may use and will not: launchers bind several ranks to one socket, and which of
 // its cores stay idle is the system's choice. A rank alone in its set has threads for all of it.
-std::size_t idle_cores(const Cores& cores, const std::vector<CpuSet>& bound) {
+std::size_t idle_cores(const Cores& cores, const std::vector<os::CpuSet>& bound) {
   std::size_t busy = 0;
-  for (const CpuSet& rank : bound) {
+  for (const os::CpuSet& rank : bound) {
     const bool alone = std::count(bound.begin(), bound.end(), rank) == 1;
     busy += alone ? cores_in(cores, rank) : 1;
   }
@@ -79,9 +79,9 @@ std::size_t idle_cores(const Cores& cores, const std::vector<CpuSet>& bound) {
   return all - std::min(busy, all);
 }
 
-std::vector<Core> free_cores(const Cores& cores, const std::vector<CpuSet>& bound) {
-  const CpuSet taken = union_of(bound);
-  std::vector<Core> free;
+std::vector<os::Core> free_cores(const Cores& cores, const std::vector<os::CpuSet>& bound) {
+  const os::CpuSet taken = union_of(bound);
+  std::vector<os::Core> free;
   for (const auto& [core, cpus] : cores) {
     if (!overlap(cpus, taken)) free.push_back(core);
   }
@@ -89,10 +89,10 @@ std::vector<Core> free_cores(const Cores& cores, const std::vector<CpuSet>& boun
 }
 
 // The cores that no rank is bound to; where there is none, the hardware threads.
-CpuSet left_over(const Cores& cores, const std::vector<Core>& free,
-                 const std::vector<CpuSet>& bound) {
-  CpuSet left;
-  for (const Core& core : free) left.unite(cores.at(core));
+os::CpuSet left_over(const Cores& cores, const std::vector<os::Core>& free,
+                     const std::vector<os::CpuSet>& bound) {
+  os::CpuSet left;
+  for (const os::Core& core : free) left.unite(cores.at(core));
   if (!left.empty()) return left;
   for (const auto& [core, cpus] : cores) left.unite(cpus);
   return left.without(union_of(bound));
@@ -100,12 +100,13 @@ CpuSet left_over(const Cores& cores, const std::vector<Core>& free,
 
 // The memory node on which most of these processors are, counted over all sets; the lowest number
 // wins a tie.
-int busiest_node(const Machine& machine, const CpuSet& allowed, const std::vector<CpuSet>& sets) {
+int busiest_node(const os::Machine& machine, const os::CpuSet& allowed,
+                 const std::vector<os::CpuSet>& sets) {
   std::map<int, int> votes;
-  for (const Cpu& cpu : machine.cpus) {
+  for (const os::Cpu& cpu : machine.cpus) {
     if (!allowed.has(cpu.id)) continue;
     int& count = votes[cpu.memory_node];
-    for (const CpuSet& set : sets) count += set.has(cpu.id);
+    for (const os::CpuSet& set : sets) count += set.has(cpu.id);
   }
   const auto most = std::max_element(
       votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -113,9 +114,10 @@ int busiest_node(const Machine& machine, const CpuSet& allowed, const std::vecto
 }
 
 // Free cores, those to be taken first at the front.
-std::vector<Core> preferred(const Machine& machine, const std::vector<Core>& free, int near) {
-  std::vector<Core> sorted = free;
-  std::sort(sorted.begin(), sorted.end(), [&](const Core& a, const Core& b) {
+std::vector<os::Core> preferred(const os::Machine& machine, const std::vector<os::Core>& free,
+                                int near) {
+  std::vector<os::Core> sorted = free;
+  std::sort(sorted.begin(), sorted.end(), [&](const os::Core& a, const os::Core& b) {
     const int to_a = machine.distance(near, a.first), to_b = machine.distance(near, b.first);
     return to_a != to_b ? to_a < to_b : a > b;
   });
@@ -123,8 +125,8 @@ std::vector<Core> preferred(const Machine& machine, const std::vector<Core>& fre
 }
 
 // What the machine has of `allowed`, or, should it know nothing of that, all of `allowed`.
-CpuSet there(const Machine& machine, const CpuSet& allowed) {
-  const CpuSet known = allowed.common(machine.all_cpus());
+os::CpuSet there(const os::Machine& machine, const os::CpuSet& allowed) {
+  const os::CpuSet known = allowed.common(machine.all_cpus());
   return known.empty() ? allowed : known;
 }
 
@@ -132,7 +134,7 @@ std::string plural(const char* noun, std::size_t count) {
   return std::string(noun) + (count == 1 ? " " : "s ");
 }
 
-std::string cores_text(const CpuSet& cpus) {
+std::string cores_text(const os::CpuSet& cpus) {
   return plural("core", static_cast<std::size_t>(cpus.count())) + cpus.str();
 }
 
@@ -143,8 +145,8 @@ std::string ranks_text(std::vector<int> names) {
 }
 
 // All processors of the cores of which the server has one.
-CpuSet whole_cores(const Machine& machine, const CpuSet& cpus) {
-  CpuSet whole;
+os::CpuSet whole_cores(const os::Machine& machine, const os::CpuSet& cpus) {
+  os::CpuSet whole;
   for (const auto& [core, threads] : machine.cores(machine.all_cpus())) {
     if (overlap(threads, cpus)) whole.unite(threads);
   }
@@ -152,13 +154,13 @@ CpuSet whole_cores(const Machine& machine, const CpuSet& cpus) {
 }
 
 // A rank of which the kernel told nothing may be anywhere.
-std::string overlap_warning(const Machine& machine, const Placement& placement,
-                            const std::vector<CpuSet>& ranks, const std::vector<int>& names) {
-  const CpuSet cores = whole_cores(machine, placement.cpus);
-  CpuSet taken;
+std::string overlap_warning(const os::Machine& machine, const Placement& placement,
+                            const std::vector<os::CpuSet>& ranks, const std::vector<int>& names) {
+  const os::CpuSet cores = whole_cores(machine, placement.cpus);
+  os::CpuSet taken;
   std::vector<int> there;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const CpuSet at = ranks[i].empty() ? placement.cpus : ranks[i].common(cores);
+    const os::CpuSet at = ranks[i].empty() ? placement.cpus : ranks[i].common(cores);
     if (at.empty()) continue;
     taken.unite(at);
     there.push_back(names[i]);
@@ -168,36 +170,36 @@ std::string overlap_warning(const Machine& machine, const Placement& placement,
          ", and output will cost them time; start fewer ranks per node";
 }
 
-int nearest_of(const Machine& machine, const std::vector<int>& nodes, int from) {
+int nearest_of(const os::Machine& machine, const std::vector<int>& nodes, int from) {
   return *std::min_element(nodes.begin(), nodes.end(), [&](int a, int b) {
     return machine.distance(from, a) < machine.distance(from, b);
   });
 }
 
 // The memory node that is a server's share where its ranks say nothing of theirs.
-int own_node(const Machine& machine, const CpuSet& allowed, int server, int servers) {
+int own_node(const os::Machine& machine, const os::CpuSet& allowed, int server, int servers) {
   std::set<int> nodes;
-  for (const Cpu& cpu : machine.cpus) {
+  for (const os::Cpu& cpu : machine.cpus) {
     if (allowed.has(cpu.id)) nodes.insert(cpu.memory_node);
   }
   if (nodes.empty()) return 0;
   return *std::next(nodes.begin(), server_of(server, servers, static_cast<int>(nodes.size())));
 }
 
-std::vector<CpuSet> bound_of(const CpuSet& allowed, const std::vector<CpuSet>& ranks) {
-  std::vector<CpuSet> bound;
-  for (const CpuSet& rank : ranks) {
+std::vector<os::CpuSet> bound_of(const os::CpuSet& allowed, const std::vector<os::CpuSet>& ranks) {
+  std::vector<os::CpuSet> bound;
+  for (const os::CpuSet& rank : ranks) {
     if (is_bound(rank, allowed)) bound.push_back(rank);
   }
   return bound;
 }
 
 // Where most of its ranks are.
-int near_of(const Machine& machine, const CpuSet& allowed, const std::vector<CpuSet>& ranks,
-            int server, int servers) {
+int near_of(const os::Machine& machine, const os::CpuSet& allowed,
+            const std::vector<os::CpuSet>& ranks, int server, int servers) {
   if (servers == 1) return busiest_node(machine, allowed, ranks);
   const Share own = share_of(static_cast<int>(ranks.size()), server, servers);
-  const std::vector<CpuSet> bound =
+  const std::vector<os::CpuSet> bound =
       bound_of(allowed, {ranks.begin() + own.first, ranks.begin() + own.first + own.count});
   return bound.empty() ? own_node(machine, allowed, server, servers)
                        : busiest_node(machine, allowed, bound);
@@ -206,24 +208,24 @@ int near_of(const Machine& machine, const CpuSet& allowed, const std::vector<Cpu
 // A node as its servers find it.
 struct Occupied {
   Cores cores;
-  std::vector<CpuSet> bound;
-  std::vector<Core> free;
+  std::vector<os::CpuSet> bound;
+  std::vector<os::Core> free;
 };
 
 // One of several stays on its memory node, if it can.
-Placement roaming(const Machine& machine, const CpuSet& allowed, const Occupied& node, int near,
-                  bool alone) {
+Placement roaming(const os::Machine& machine, const os::CpuSet& allowed, const Occupied& node,
+                  int near, bool alone) {
   Placement placement{there(machine, allowed), machine.nearest_memory(near)};
-  CpuSet left = left_over(node.cores, node.free, node.bound);
+  os::CpuSet left = left_over(node.cores, node.free, node.bound);
   if (left.empty()) left = placement.cpus;
-  const CpuSet here = left.common(machine.cpus_of(near));
+  const os::CpuSet here = left.common(machine.cpus_of(near));
   placement.cpus = alone || here.empty() ? left : here;
   return placement;
 }
 
 // Takes the cores away from those that are free.
-Placement pinned(const Machine& machine, Occupied* node, int near, int wanted) {
-  const std::vector<Core> order = preferred(machine, node->free, near);
+Placement pinned(const os::Machine& machine, Occupied* node, int near, int wanted) {
+  const std::vector<os::Core> order = preferred(machine, node->free, near);
   Placement placement;
   placement.cores = static_cast<int>(std::min(order.size(), static_cast<std::size_t>(wanted)));
   placement.pinned = true;
@@ -237,8 +239,9 @@ Placement pinned(const Machine& machine, Occupied* node, int near, int wanted) {
 
 }  // namespace
 
-std::vector<Placement> place_servers(const Machine& machine, const CpuSet& allowed,
-                                     const std::vector<CpuSet>& ranks, int wanted, int servers) {
+std::vector<Placement> place_servers(const os::Machine& machine, const os::CpuSet& allowed,
+                                     const std::vector<os::CpuSet>& ranks, int wanted,
+                                     int servers) {
   Occupied node{machine.cores(allowed), bound_of(allowed, ranks), {}};
   node.free = free_cores(node.cores, node.bound);
   const std::size_t unbound = ranks.size() - node.bound.size();
@@ -259,8 +262,8 @@ std::vector<Placement> place_servers(const Machine& machine, const CpuSet& allow
   return placements;
 }
 
-Placement place_server(const Machine& machine, const CpuSet& allowed,
-                       const std::vector<CpuSet>& ranks, int wanted) {
+Placement place_server(const os::Machine& machine, const os::CpuSet& allowed,
+                       const std::vector<os::CpuSet>& ranks, int wanted) {
   return place_servers(machine, allowed, ranks, wanted, 1).front();
 }
 
@@ -268,9 +271,9 @@ std::string describe(const Placement& placement) {
   return cores_text(placement.cpus) + ", memory node " + std::to_string(placement.memory_node);
 }
 
-std::vector<std::string> warnings(const Machine& machine, const Placement& placement,
-                                  const std::vector<CpuSet>& ranks, const std::vector<int>& names,
-                                  int wanted) {
+std::vector<std::string> warnings(const os::Machine& machine, const Placement& placement,
+                                  const std::vector<os::CpuSet>& ranks,
+                                  const std::vector<int>& names, int wanted) {
   std::vector<std::string> lines;
   if (placement.shared) lines.push_back(overlap_warning(machine, placement, ranks, names));
   if (placement.pinned && placement.cores < wanted) {
@@ -281,16 +284,17 @@ std::vector<std::string> warnings(const Machine& machine, const Placement& place
   return lines;
 }
 
-int node_of(const Machine& machine, const CpuSet& rank) {
+int node_of(const os::Machine& machine, const os::CpuSet& rank) {
   std::set<int> nodes;
-  for (const Cpu& cpu : machine.cpus) {
+  for (const os::Cpu& cpu : machine.cpus) {
     if (rank.has(cpu.id)) nodes.insert(cpu.memory_node);
   }
   return nodes.size() == 1 ? *nodes.begin() : -1;
 }
 
-MemoryPlacement place_memory(const Machine& machine, const CpuSet& allowed, const Placement& server,
-                             const std::vector<CpuSet>& ranks, MemoryPolicy policy) {
+MemoryPlacement place_memory(const os::Machine& machine, const os::CpuSet& allowed,
+                             const Placement& server, const std::vector<os::CpuSet>& ranks,
+                             MemoryPolicy policy) {
   if (policy == MemoryPolicy::interleave) {
     std::vector<int> nodes = machine.nodes_of(allowed);
     if (nodes.empty()) nodes.push_back(server.memory_node);
@@ -299,7 +303,7 @@ MemoryPlacement place_memory(const Machine& machine, const CpuSet& allowed, cons
   std::vector<int> of_server = machine.nodes_of(server.cpus);
   if (!server.pinned || of_server.empty()) of_server = {server.memory_node};
   MemoryPlacement placement;
-  for (const CpuSet& rank : ranks) {
+  for (const os::CpuSet& rank : ranks) {
     const int node = node_of(machine, rank);
     const bool at_home = node >= 0 && policy == MemoryPolicy::client;
     placement.of_rank.push_back(at_home     ? machine.nearest_memory(node)
@@ -329,14 +333,14 @@ namespace {
 
 struct RankRecord {
   std::uint64_t is_known = 0;
-  CpuSet cpus;
+  os::CpuSet cpus;
 };
 
 off_t place_of(int rank) {
   return static_cast<off_t>(rank) * static_cast<off_t>(sizeof(RankRecord));
 }
 
-void write_record(const UniqueFd& file, int rank, const RankRecord& record) {
+void write_record(const os::UniqueFd& file, int rank, const RankRecord& record) {
   const ssize_t written = ::pwrite(file.get(), &record, sizeof record, place_of(rank));
   (void)written;  // what is missing is not known
 }
@@ -345,39 +349,39 @@ void write_record(const UniqueFd& file, int rank, const RankRecord& record) {
 
 RanksOfNode::RanksOfNode(std::string path, int ranks, int server, int servers)
     : path_(std::move(path)),
-      file_(open_to_write(path_)),
+      file_(os::open_to_write(path_)),
       ranks_(ranks),
       server_(server),
       servers_(servers) {
   if (!file_) return;
   const Share own = share_of(ranks, server, servers);
   for (int i = 0; i < own.count; ++i) write_record(file_, own.first + i, {});
-  lock_byte(file_, server);
+  os::lock_byte(file_, server);
 }
 
 RanksOfNode::~RanksOfNode() {
-  if (file_ && !bytes_are_locked(file_, 0, servers_)) ::unlink(path_.c_str());
+  if (file_ && !os::bytes_are_locked(file_, 0, servers_)) ::unlink(path_.c_str());
 }
 
-void RanksOfNode::note(const std::vector<CpuSet>& own) {
+void RanksOfNode::note(const std::vector<os::CpuSet>& own) {
   if (!file_) return;
   const int first = share_of(ranks_, server_, servers_).first;
   for (std::size_t i = 0; i < own.size(); ++i)
     write_record(file_, first + static_cast<int>(i), {1, own[i]});
 }
 
-bool RanksOfNode::read(int rank, CpuSet* cpus) const {
+bool RanksOfNode::read(int rank, os::CpuSet* cpus) const {
   RankRecord record;
-  if (!file_ || !byte_is_locked(file_, server_of(rank, ranks_, servers_))) return false;
+  if (!file_ || !os::byte_is_locked(file_, server_of(rank, ranks_, servers_))) return false;
   const ssize_t got = ::pread(file_.get(), &record, sizeof record, place_of(rank));
   if (got != static_cast<ssize_t>(sizeof record) || record.is_known != 1) return false;
   *cpus = record.cpus;
   return true;
 }
 
-RanksOfNode::Known RanksOfNode::known(const std::vector<CpuSet>& own) const {
+RanksOfNode::Known RanksOfNode::known(const std::vector<os::CpuSet>& own) const {
   if (servers_ == 1) return {own, true};
-  Known found{std::vector<CpuSet>(static_cast<std::size_t>(ranks_)), true};
+  Known found{std::vector<os::CpuSet>(static_cast<std::size_t>(ranks_)), true};
   const Share mine = share_of(ranks_, server_, servers_);
   for (int rank = 0; rank < ranks_; ++rank) {
     const bool is_mine = rank >= mine.first && rank < mine.first + mine.count;
@@ -387,4 +391,4 @@ RanksOfNode::Known RanksOfNode::known(const std::vector<CpuSet>& own) const {
   return found;
 }
 
-}  // namespace leat::platform
+}  // namespace leat::node

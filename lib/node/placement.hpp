@@ -10,7 +10,7 @@
 #include "lib/os/cores.hpp"
 #include "lib/os/descriptor.hpp"
 
-namespace leat::platform {
+namespace leat::node {
 
 // Several servers on one node divide what the node has: each gets a piece of its ranks and of its
 // dedicated cores, neighbours by their numbers. Client, server and commands count with these.
@@ -34,7 +34,7 @@ std::string name_of_server(const std::string& node, int server);
 // Where a server runs and where its segment lies: pure functions of a described machine and of where
 // the ranks may run. leatd, `leat placement` and the tests call the same ones.
 struct Placement {
-  CpuSet cpus;          ///< where the server runs
+  os::CpuSet cpus;      ///< where the server runs
   int memory_node = 0;  ///< where it is at home
   bool shared = false;  ///< no core was free: the server runs where ranks compute
   bool pinned = false;  ///< the server has cores for itself, and may spin briefly
@@ -49,24 +49,24 @@ struct Placement {
 /// Ranks that are not bound, or of which the kernel told nothing (an empty set), leave the choice to the system: the
 /// server is not pinned either, keeps off the cores of bound ranks only, and shares when there are fewer cores than ranks and wanted cores together. So it is in
 /// a set, like a socket, to which several ranks are bound: each is taken for one core of it.
-Placement place_server(const Machine& machine, const CpuSet& allowed,
-                       const std::vector<CpuSet>& ranks, int wanted);
+Placement place_server(const os::Machine& machine, const os::CpuSet& allowed,
+                       const std::vector<os::CpuSet>& ranks, int wanted);
 
 /// The same for several servers of a node, which have `wanted` cores between them: each is near its
 /// share of the ranks (see share_of below), none of which it can be on, whoever's they are, and no
 /// two are on one core. Where ranks leave the choice to the system, a server keeps to a memory node:
 /// that of its bound ranks, or its share of them.
-std::vector<Placement> place_servers(const Machine& machine, const CpuSet& allowed,
-                                     const std::vector<CpuSet>& ranks, int wanted, int servers);
+std::vector<Placement> place_servers(const os::Machine& machine, const os::CpuSet& allowed,
+                                     const std::vector<os::CpuSet>& ranks, int wanted, int servers);
 
 /// One line for the user: "core 3, memory node 0".
 std::string describe(const Placement& placement);
 
 /// Lines that name the cores which the server shares, and the ranks that are there; or say that it has fewer cores than
 /// it wanted. `names` are the ranks' numbers in the simulation, in the order of `ranks`.
-std::vector<std::string> warnings(const Machine& machine, const Placement& placement,
-                                  const std::vector<CpuSet>& ranks, const std::vector<int>& names,
-                                  int wanted);
+std::vector<std::string> warnings(const os::Machine& machine, const Placement& placement,
+                                  const std::vector<os::CpuSet>& ranks,
+                                  const std::vector<int>& names, int wanted);
 
 /// On whose memory node what a rank writes lies.
 enum class MemoryPolicy { server, client, interleave };
@@ -79,14 +79,15 @@ struct MemoryPlacement {
 
 /// `client`: a rank's part lies on its own node. `server`: on the one nearest to the rank of those that the server's
 /// cores have. A rank that may run on several nodes is at none of them: its part lies at the server's.
-MemoryPlacement place_memory(const Machine& machine, const CpuSet& allowed, const Placement& server,
-                             const std::vector<CpuSet>& ranks, MemoryPolicy policy);
+MemoryPlacement place_memory(const os::Machine& machine, const os::CpuSet& allowed,
+                             const Placement& server, const std::vector<os::CpuSet>& ranks,
+                             MemoryPolicy policy);
 
 /// "memory node 0"; "memory node 0 for ranks 0-3, 1 for ranks 4-7"; "memory nodes 0,1 in turns".
 std::string describe(const MemoryPlacement& placement, const std::vector<int>& names);
 
 /// The one memory node to which a rank of this affinity is bound; -1: there is no such node.
-int node_of(const Machine& machine, const CpuSet& rank);
+int node_of(const os::Machine& machine, const os::CpuSet& rank);
 
 // Where the ranks of a node may run, as its servers tell each other, so that none takes a core which
 // another one's rank or server has: a file in the runtime folder, in which each server writes of its
@@ -104,20 +105,20 @@ class RanksOfNode {
   ~RanksOfNode();
 
   /// Of this server's ranks, in order.
-  void note(const std::vector<CpuSet>& own);
+  void note(const std::vector<os::CpuSet>& own);
   /// Of all ranks in order, those of others as far as they are known: the others are empty sets.
   struct Known {
-    std::vector<CpuSet> ranks;
+    std::vector<os::CpuSet> ranks;
     bool all = false;
   };
-  Known known(const std::vector<CpuSet>& own) const;
+  Known known(const std::vector<os::CpuSet>& own) const;
 
  private:
-  bool read(int rank, CpuSet* cpus) const;
+  bool read(int rank, os::CpuSet* cpus) const;
 
   std::string path_;
-  UniqueFd file_;  // each server that lives holds its byte of it
+  os::UniqueFd file_;  // each server that lives holds its byte of it
   int ranks_ = 0, server_ = 0, servers_ = 1;
 };
 
-}  // namespace leat::platform
+}  // namespace leat::node

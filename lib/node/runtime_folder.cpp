@@ -16,7 +16,7 @@
 #include "lib/os/file_lock.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::node {
 namespace {
 
 std::string own_prefix() { return "leat-" + std::to_string(geteuid()) + "-"; }
@@ -74,7 +74,7 @@ Result<std::string> runtime_folder() {
   const std::string folder = runtime_folder_name();
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error{Status::ERROR_SYSTEM,
-                 "cannot make the runtime folder " + folder + ": " + errno_text(errno) +
+                 "cannot make the runtime folder " + folder + ": " + os::errno_text(errno) +
                      "; set LEAT_RUNTIME_DIR to a folder of yours on this node"};
   }
   struct stat info {};
@@ -146,7 +146,7 @@ std::int64_t boot_time_ns() noexcept {
 // The system rounds down to whole ticks: a process that was started right after an end shall not
 // seem to have been there before it.
 std::int64_t began_ns() {
-  const std::uint64_t start = this_process().start;
+  const std::uint64_t start = os::this_process().start;
   const std::int64_t tick = kSecond / sysconf(_SC_CLK_TCK);
   return start == 0 ? boot_time_ns() : (static_cast<std::int64_t>(start) + 1) * tick;
 }
@@ -173,7 +173,7 @@ void LateRanks::note(const std::string& path, const std::vector<std::int32_t>& n
   for (const One& one : ranks_)
     text << one.node_rank << ' ' << one.ended_ns << ' ' << one.ended_time << '\n';
   const std::string part = path + ".part", all = text.str();
-  const UniqueFd file = open_to_append(part, true);
+  const os::UniqueFd file = os::open_to_append(part, true);
   const bool whole =
       file && ::write(file.get(), all.data(), all.size()) == static_cast<ssize_t>(all.size());
   if (!whole || std::rename(part.c_str(), path.c_str()) != 0) ::unlink(part.c_str());
@@ -191,4 +191,4 @@ std::string LateRanks::why_too_late(const std::string& session, std::int32_t nod
   return "";
 }
 
-}  // namespace leat::platform
+}  // namespace leat::node

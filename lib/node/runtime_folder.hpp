@@ -11,7 +11,7 @@
 #include "lib/base/status.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::node {
 
 // Names of segments in /dev/shm: leat-<uid>-<session>-<pid>.<start>.<namespace>, of the leatd that
 // made it. No two processes of a machine make the same name, be they in containers or not, and the
@@ -24,7 +24,7 @@ inline constexpr std::int64_t kServerByte = 1 << 20;
 
 struct SegmentName {
   std::string session;
-  ProcessId maker;
+  os::ProcessId maker;
 };
 
 /// The name of the segment that `maker`, a process of this user, makes for a session.
@@ -114,4 +114,4 @@ std::int64_t began_ns();
 /// Now, on that clock.
 std::int64_t boot_time_ns() noexcept;
 
-}  // namespace leat::platform
+}  // namespace leat::node

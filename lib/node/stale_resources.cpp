@@ -18,7 +18,7 @@
 #include "lib/os/local_socket.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::node {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,10 +90,10 @@ class Sweeper {
     const std::string path = places_.shared_memory + "/" + file;
     const OwnFile segment = own_file(path);
     if (!name || !segment.there) return;
-    const LockTry attempt = lock_of(path);
+    const os::LockTry attempt = lock_of(path);
     // A lock that is just being shared is free for a moment: then its server's byte is not.
     const bool held =
-        attempt.held || (attempt.lock && bytes_are_locked(attempt.lock, 0, kToTheEnd));
+        attempt.held || (attempt.lock && os::bytes_are_locked(attempt.lock, 0, kToTheEnd));
     if (held) {
       findings_.alive.push_back({name->session, path, segment.bytes, name->maker});
     } else if (attempt.lock && must_stay_ && must_stay_(file)) {
@@ -107,13 +107,13 @@ class Sweeper {
   // Another sweep, of whatever runtime folder, has it for a moment and may leave what is ours: it is
   // waited for. Who lives has a byte of the file as well, and is not; who stores what is in it is
   // waited for in vain.
-  LockTry lock_of(const std::string& path) const {
+  os::LockTry lock_of(const std::string& path) const {
     for (;;) {
-      LockTry attempt = try_lock(path);
+      os::LockTry attempt = os::try_lock(path);
       if (!attempt.held || others_look_.passed()) return attempt;
-      const UniqueFd file = open_there(path);
-      if (file && bytes_are_locked(file, 0, kToTheEnd)) return attempt;
-      pause_shortly();
+      const os::UniqueFd file = os::open_there(path);
+      if (file && os::bytes_are_locked(file, 0, kToTheEnd)) return attempt;
+      os::pause_shortly();
     }
   }
 
@@ -141,8 +141,8 @@ class Sweeper {
 
   void look_at_session(const std::string& session) {
     const SessionFiles files = session_files(places_.runtime_folder, session);
-    const LockTry attempt = lock_of(files.live);
-    if (attempt.held || somebody_listens(files.socket)) {
+    const os::LockTry attempt = lock_of(files.live);
+    if (attempt.held || os::somebody_listens(files.socket)) {
       note_alive(session, files.live);
     } else if (attempt.lock) {
       stale("socket", session, files.socket);
@@ -156,8 +156,8 @@ class Sweeper {
   // Something has removed its <session>.live. Whoever removes the rest has to hold that lock all
   // the same, since a server may be starting.
   void look_without_live_file(const std::string& session, const SessionFiles& files) {
-    UniqueFd lock;
-    if (what_ == Sweep::remove && !(lock = lock_file(files.live, 0))) return;
+    os::UniqueFd lock;
+    if (what_ == Sweep::remove && !(lock = os::lock_file(files.live, 0))) return;
     stale("socket", session, files.socket);
     stale("control socket", session, files.control);
     if (lock) unlink(files.live.c_str());
@@ -179,7 +179,7 @@ class Sweeper {
   // Left by a client that was killed while it started a server; one that starts it now holds it.
   void look_at_start(const std::string& session) {
     const std::string path = session_files(places_.runtime_folder, session).lock;
-    const LockTry attempt = try_lock(path);
+    const os::LockTry attempt = os::try_lock(path);
     if (attempt.lock) stale("start lock", session, path);
   }
 
@@ -194,8 +194,8 @@ class Sweeper {
   // Of servers that were killed. One that is just starting does without.
   void look_at_ranks(const std::string& session) {
     const std::string path = session_files(places_.runtime_folder, session).ranks;
-    const UniqueFd file = open_there(path);
-    if (file && !bytes_are_locked(file, 0, kToTheEnd)) stale("note of ranks", session, path);
+    const os::UniqueFd file = os::open_there(path);
+    if (file && !os::bytes_are_locked(file, 0, kToTheEnd)) stale("note of ranks", session, path);
   }
 
   void note_alive(const std::string& session, const std::string& live_file) {
@@ -206,7 +206,7 @@ class Sweeper {
       return one.session == session && (!name || one.maker.pid == name->maker.pid);
     };
     if (std::any_of(findings_.alive.begin(), findings_.alive.end(), known)) return;
-    findings_.alive.push_back({session, "", 0, name ? name->maker : ProcessId{}});
+    findings_.alive.push_back({session, "", 0, name ? name->maker : os::ProcessId{}});
   }
 
   // The caller holds the lock that says that it is dead.
@@ -214,14 +214,14 @@ class Sweeper {
              std::uint64_t bytes = 0) {
     if (!own_file(path).there) return;
     StaleResource found{kind, session, path, bytes, ""};
-    if (what_ == Sweep::remove && unlink(path.c_str()) != 0) found.problem = errno_text(errno);
+    if (what_ == Sweep::remove && unlink(path.c_str()) != 0) found.problem = os::errno_text(errno);
     findings_.dead.push_back(std::move(found));
   }
 
   const SearchFolders& places_;
   Sweep what_;
   const MustStay& must_stay_;
-  const Deadline others_look_ = Deadline::in_ns(kOthersLookNs);
+  const os::Deadline others_look_ = os::Deadline::in_ns(kOthersLookNs);
   std::set<std::string> removed_;  // segments, or to be removed
   Findings findings_;
 };
@@ -232,13 +232,13 @@ Result<Orphan> orphaned_segment(const SearchFolders& places, const std::string& 
                                 std::int64_t timeout_ns) {
   const std::string path = places.shared_memory + "/" + name;
   if (!own_segment_name(name) || !own_file(path).there) return Orphan{};
-  UniqueFd file = open_there(path);
-  if (!file || !bytes_are_locked(file, 0, kServerByte)) return Orphan{};
-  if (!lock_byte(file, kServerByte, timeout_ns)) {
+  os::UniqueFd file = os::open_there(path);
+  if (!file || !os::bytes_are_locked(file, 0, kServerByte)) return Orphan{};
+  if (!os::lock_byte(file, kServerByte, timeout_ns)) {
     return Error{Status::ERROR_TIMEOUT, "the server of segment " + name + " lives"};
   }
   // Its last rank may have ended meanwhile, and others may have removed it.
-  if (!bytes_are_locked(file, 0, kServerByte) || !still_there(file, path)) return Orphan{};
+  if (!os::bytes_are_locked(file, 0, kServerByte) || !os::still_there(file, path)) return Orphan{};
   return Orphan{name, std::move(file)};
 }
 
@@ -246,4 +246,4 @@ Findings sweep(const SearchFolders& places, Sweep what, const MustStay& must_sta
   return Sweeper(places, what, must_stay).run();
 }
 
-}  // namespace leat::platform
+}  // namespace leat::node

@@ -17,13 +17,13 @@
 #include "lib/os/descriptor.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::node {
 
 struct LiveOne {
   std::string session;
   std::string segment;      ///< its path; "" while the server starts
   std::uint64_t bytes = 0;  ///< of the segment
-  ProcessId maker;          ///< of the segment, be it alive or not; pid 0: not known
+  os::ProcessId maker;      ///< of the segment, be it alive or not; pid 0: not known
 };
 
 struct StaleResource {
@@ -64,7 +64,7 @@ using MustStay = std::function<bool(const std::string& segment)>;
 /// no other successor, in whatever container. `name` is "" for none.
 struct Orphan {
   std::string name;
-  UniqueFd lock;
+  os::UniqueFd lock;
 };
 
 /// Looks whether the segment of this name is one. That of a leatd which is just dying is waited
@@ -78,4 +78,4 @@ Result<Orphan> orphaned_segment(const SearchFolders& places, const std::string& 
 /// this user as its owner.
 Findings sweep(const SearchFolders& places, Sweep what, const MustStay& must_stay = {});
 
-}  // namespace leat::platform
+}  // namespace leat::node

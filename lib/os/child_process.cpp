@@ -30,7 +30,7 @@
 #include "lib/os/descriptor.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 namespace fs = std::filesystem;
@@ -442,4 +442,4 @@ Result<std::string> run_program(const std::vector<std::string>& arguments, const
   return Error{Status::ERROR_SERVER, arguments[0] + " " + describe_end(status)};
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

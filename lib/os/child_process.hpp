@@ -11,7 +11,7 @@
 #include "lib/base/status.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 // What the system says of a process: another one of this user, without its notice, or this one.
 
@@ -94,4 +94,4 @@ Result<pid_t> start_dependent(const DependentPlan& plan, bool* stopped);
 Result<std::string> run_program(const std::vector<std::string>& arguments, const std::string& input,
                                 std::int64_t timeout_ns);
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <string>
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 std::int64_t read(clockid_t clock) noexcept {
@@ -74,4 +74,4 @@ void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

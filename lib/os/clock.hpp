@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace leat::platform {
+namespace leat::os {
 
 // Monotonic time and deadlines.
 
@@ -53,7 +53,7 @@ class Deadline {
   /// Never negative.
   std::int64_t left_ns() const noexcept;
   /// For poll(): rounded up, so that the deadline has passed when it is 0.
-  int left_ms() const noexcept { return platform::left_ms(at_); }
+  int left_ms() const noexcept { return os::left_ms(at_); }
 
  private:
   explicit Deadline(std::int64_t at) noexcept : at_(at) {}
@@ -88,4 +88,4 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 /// Wakes all that sleep on `word`, in every process that maps it.
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -17,7 +17,7 @@
 
 #include "lib/base/text.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 static_assert(CPU_SETSIZE >= CpuSet::kMaxCpus);
 
@@ -223,4 +223,4 @@ int Machine::nearest_memory(int node) const {
   return nearest == all.end() ? node : *nearest;
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat::platform {
+namespace leat::os {
 
 // Which processors a thread may run on.
 
@@ -120,4 +120,4 @@ struct Machine {
   int nearest_memory(int node) const;
 };
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -5,7 +5,7 @@
 
 #include "lib/os/crc32c_methods.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 constexpr std::array<ByteTable, 8> kTables = slicing_tables();
@@ -65,4 +65,4 @@ std::uint32_t copy_crc32c(void* to, const void* from, std::size_t bytes,
   return ~best().copy(static_cast<char*>(to), static_cast<const char*>(from), bytes, ~seed);
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace leat::platform {
+namespace leat::os {
 
 /// Of `bytes` bytes that follow on those of which `seed` is the sum; 0 is the sum of none.
 std::uint32_t crc32c(const void* data, std::size_t bytes, std::uint32_t seed = 0) noexcept;
@@ -31,4 +31,4 @@ struct Crc32cMethod {
 /// All that this build has, the fastest first; the last runs everywhere.
 std::span<const Crc32cMethod> crc32c_methods() noexcept;
 
-}  // namespace leat::platform
+}  // namespace leat::os

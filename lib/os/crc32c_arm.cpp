@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 constexpr unsigned long kHasCrc32 = 1ul << 7;  // HWCAP_CRC32
@@ -70,9 +70,9 @@ std::vector<Crc32cMethod> crc32c_methods_of_arm() {
   return {{"crc32c", (getauxval(AT_HWCAP) & kHasCrc32) != 0, three_streams, copy_and_sum}};
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os
 #else
-namespace leat::platform {
+namespace leat::os {
 std::vector<Crc32cMethod> crc32c_methods_of_arm() { return {}; }
-}  // namespace leat::platform
+}  // namespace leat::os
 #endif

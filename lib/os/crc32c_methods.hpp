@@ -11,7 +11,7 @@
 
 #include "lib/os/crc32c.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 // What the methods of crc32c.hpp need of arithmetic modulo the polynomial, computed by the
 // compiler. Private to them.
@@ -92,4 +92,4 @@ inline std::uint64_t load_word(const char* from) noexcept {
 std::vector<Crc32cMethod> crc32c_methods_of_x86();
 std::vector<Crc32cMethod> crc32c_methods_of_arm();
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -14,7 +14,7 @@
 #define LEAT_FOLDING __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
 #define LEAT_WIDE __attribute__((target("sse4.2,pclmul,avx2,avx512f,vpclmulqdq")))
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 // What each method does, with a copy or without one.
@@ -208,9 +208,9 @@ std::vector<Crc32cMethod> crc32c_methods_of_x86() {
           {"crc32", streams, sum_in_streams, three_streams<Mode::copy>}};
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os
 #else
-namespace leat::platform {
+namespace leat::os {
 std::vector<Crc32cMethod> crc32c_methods_of_x86() { return {}; }
-}  // namespace leat::platform
+}  // namespace leat::os
 #endif

@@ -18,7 +18,7 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 bool is_readable_within(int descriptor, std::int64_t ns) noexcept {
   pollfd entry{descriptor, POLLIN, 0};
@@ -157,4 +157,4 @@ std::string file_at_target(const std::string& target) {
   return "";
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -12,7 +12,7 @@
 
 #include "lib/base/status.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 // A file descriptor that closes itself.
 class UniqueFd {
@@ -87,4 +87,4 @@ std::string text_of(int file, std::size_t most);
 /// folder knows better.
 std::string file_at_target(const std::string& target);
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -10,7 +10,7 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 constexpr std::int64_t kMakeLimitNs = 5'000'000'000;
@@ -127,4 +127,4 @@ UniqueFd open_to_append(const std::string& path, bool anew) noexcept {
 
 UniqueFd open_to_write(const std::string& path) noexcept { return open_own(path, O_CREAT); }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -9,7 +9,7 @@
 #include "lib/base/status.hpp"
 #include "lib/os/descriptor.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 /// Takes an exclusive lock on an open file or folder, when nobody holds one.
 bool lock_now(const UniqueFd& fd) noexcept;
@@ -62,4 +62,4 @@ UniqueFd open_to_append(const std::string& path, bool anew) noexcept;
 /// Such a file, as it is, or made.
 UniqueFd open_to_write(const std::string& path) noexcept;
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -11,7 +11,7 @@
 
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 constexpr int kFlags = O_RDWR | O_CLOEXEC;
@@ -158,4 +158,4 @@ UniqueFd open_file(const std::string& path, int flags, std::string* why) {
   return why->empty() ? std::move(fd) : UniqueFd();
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -12,7 +12,7 @@
 #include "lib/os/descriptor.hpp"
 #include "lib/os/folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 /// A name in a folder to which others may be able to write: whatever they put there, and when, nothing
 /// is opened through a link of theirs, nothing that exists is taken for new, and a folder that is
@@ -105,4 +105,4 @@ std::string why_no_file(const std::string& path, bool follows_links = true);
 /// why_no_file() says, or "cannot be opened: Permission denied". `flags` may have O_NOFOLLOW.
 UniqueFd open_file(const std::string& path, int flags, std::string* why);
 
-}  // namespace leat::platform
+}  // namespace leat::os

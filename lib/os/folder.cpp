@@ -14,7 +14,7 @@
 
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 constexpr mode_t kMode = 0666;
@@ -264,4 +264,4 @@ bool has_a_name(int fd) noexcept {
   return fstat(fd, &facts) == 0 && facts.st_nlink > 0;
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -8,7 +8,7 @@
 #include "lib/base/status.hpp"
 #include "lib/os/descriptor.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 // Files of a run in a folder to which others may be able to write, as those of a project mostly are
 // for a group. The folder is held open, and nothing in it is opened through a link or taken for new
@@ -90,4 +90,4 @@ bool is_empty_file(int fd) noexcept;
 /// Nobody has removed it since it was opened.
 bool has_a_name(int fd) noexcept;
 
-}  // namespace leat::platform
+}  // namespace leat::os

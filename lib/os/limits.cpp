@@ -12,7 +12,7 @@
 #include "lib/os/descriptor.hpp"
 #include "lib/os/memory.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 constexpr rlim_t kUseful = 65536;
@@ -50,4 +50,4 @@ std::string limit_hint() {
   return "; the address space of a process is limited to " + format_bytes(most) + " (ulimit -v)";
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

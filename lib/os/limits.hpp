@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace leat::platform {
+namespace leat::os {
 
 /// Descriptors that this process may have open at a time.
 std::uint64_t most_descriptors() noexcept;
@@ -20,4 +20,4 @@ std::uint64_t address_space() noexcept;
 /// "; the address space of a process is limited to 1.0 GiB (ulimit -v)", or "" when it is not.
 std::string limit_hint();
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -12,7 +12,7 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 Result<sockaddr_un> address_of(const std::string& path) {
@@ -185,4 +185,4 @@ bool peer_is_gone(int socket) noexcept {
   return errno != EAGAIN && errno != EINTR;
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -12,7 +12,7 @@
 #include "lib/base/status.hpp"
 #include "lib/os/descriptor.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 enum class SocketKind { messages, stream };
 
@@ -47,4 +47,4 @@ Received receive_message(int socket, void* data, std::size_t bytes, std::int64_t
 /// True when the other side has closed the connection or died. No message is taken.
 bool peer_is_gone(int socket) noexcept;
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -23,7 +23,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,4 +186,4 @@ std::uint64_t memory_room() {
   return memory_room_in(groups.str(), "/sys/fs/cgroup");
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -9,7 +9,7 @@
 #include "lib/base/status.hpp"
 #include "lib/base/text.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 // Pages of shared memory: how much there is, taking them in advance.
 
@@ -51,4 +51,4 @@ std::uint64_t memory_room();
 /// The same with the text of /proc/self/cgroup and the folder of the groups given.
 std::uint64_t memory_room_in(const std::string& groups, const std::string& folder);
 
-}  // namespace leat::platform
+}  // namespace leat::os

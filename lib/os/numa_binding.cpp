@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 struct FreeMask {
@@ -96,4 +96,4 @@ bool interleave_memory(void* address, std::size_t bytes, const std::vector<int>&
   return bind(address, bytes, memory_nodes, MPOL_INTERLEAVE, 0);
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -8,7 +8,7 @@
 
 #include "lib/os/cores.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 /// The processors of this machine with their cores and memory nodes; one memory node where the system has no NUMA.
 Machine this_machine();
@@ -21,4 +21,4 @@ bool prefer_memory_node(void* address, std::size_t bytes, int memory_node);
 /// Asks for pages that are not there yet to come from these nodes in turns.
 bool interleave_memory(void* address, std::size_t bytes, const std::vector<int>& memory_nodes);
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -30,7 +30,7 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/descriptor.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 struct Life {
@@ -76,11 +76,11 @@ std::int64_t time_of_start(const ProcessId& process) noexcept {
   return now.tv_sec - up.tv_sec + static_cast<std::int64_t>(process.start / ticks);
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os
 
 extern "C" char** environ;
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 // The attributes and actions of posix_spawn, freed on every path.
@@ -327,4 +327,4 @@ std::string errno_text(int code) {
          " KiB for a file, or shared memory)";
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

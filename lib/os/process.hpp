@@ -12,7 +12,7 @@
 #include "lib/base/status.hpp"
 #include "lib/os/descriptor.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 // Which process it was: its id, which the system uses again and each container counts anew, with
 // the time of its start and the process namespace of both, which make it the only one.
@@ -147,4 +147,4 @@ std::string errno_text(int code);
 /// system cannot see to that.
 bool call_in_forked_children(void (*function)()) noexcept;
 
-}  // namespace leat::platform
+}  // namespace leat::os

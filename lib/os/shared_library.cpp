@@ -17,7 +17,7 @@
 #include "lib/os/descriptor.hpp"
 #include "lib/os/process.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 // Reads at places that the file itself names, and may name wrongly.
@@ -136,4 +136,4 @@ Result<const void*> load_symbol(const std::string& path, const std::string& symb
   return address;
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

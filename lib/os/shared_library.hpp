@@ -7,7 +7,7 @@
 
 #include "lib/base/status.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 /// Copies the first `bytes` of the object that the ELF file at `path` exports as `symbol`, as they
 /// lie in the file, before any relocation. Nothing of the library is loaded, so none of its code
@@ -26,4 +26,4 @@ Result<const void*> load_symbol(const std::string& path, const std::string& symb
 /// a sanitizer, which has to come first.
 void keep_libraries_apart() noexcept;
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace leat::platform {
+namespace leat::os {
 
 void Worker::start(const StartThread& start_thread) {
   thread_ = start_thread([this] { run(); });
@@ -70,4 +70,4 @@ void Worker::run() {
   changed_.notify_all();
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-namespace leat::platform {
+namespace leat::os {
 
 // Calls tasks one after the other, in the order in which they were posted, on a thread of its own. A task that throws ends
 // the queue: the exception is kept, and thrown to whoever next calls post(), wait() or finish(). The thread ends after the
@@ -50,4 +50,4 @@ class Worker {
   std::jthread thread_;
 };
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -20,7 +20,7 @@ struct Hello {
   std::uint32_t version;  ///< kLayoutVersion
   std::int32_t rank, size, node_rank, node_size;
   std::int32_t pid;
-  platform::CpuSet affinity;
+  os::CpuSet affinity;
   std::uint32_t resumed;  ///< 1: it was attached to a server that has died; then the two below hold
   std::uint32_t reserved;
   std::uint64_t current_region;  ///< offsets of the common regions it cuts blocks from; 0: none
@@ -70,7 +70,7 @@ static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 1176 && sizeof(DrainRep
 /// As the client has it. One thread at a time.
 class ToServer {
  public:
-  using Received = platform::Received;
+  using Received = os::Received;
   virtual ~ToServer() = default;
 
   /// The server sleeps, and there is something for it in a ring.
@@ -88,7 +88,7 @@ class ToServer {
 /// As the server has it; the client sees when it is destroyed. One thread.
 class ToClient {
  public:
-  using Received = platform::Received;
+  using Received = os::Received;
   virtual ~ToClient() = default;
 
   /// The answer to its hello. False: it has gone meanwhile.

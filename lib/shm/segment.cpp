@@ -76,8 +76,7 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
 
 Error system_error(const std::string& what, const bip::interprocess_exception& e) {
   const int code = e.get_native_error();
-  return Error{Status::ERROR_SYSTEM,
-               what + ": " + (code != 0 ? platform::errno_text(code) : e.what())};
+  return Error{Status::ERROR_SYSTEM, what + ": " + (code != 0 ? os::errno_text(code) : e.what())};
 }
 
 Error gone(const std::string& name) {
@@ -89,9 +88,9 @@ Error gone(const std::string& name) {
 Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan,
                                 void (*before_touch)(void*, std::size_t, void*), void* context) {
   const SegmentHeader header = lay_out(plan);
-  Result<platform::UniqueFd> lock = platform::make_locked_file(path_of(name));
+  Result<os::UniqueFd> lock = os::make_locked_file(path_of(name));
   if (!lock) return lock.error();
-  if (!platform::lock_byte(*lock, platform::kServerByte)) {
+  if (!os::lock_byte(*lock, node::kServerByte)) {
     remove(name);
     return Error{Status::ERROR_SYSTEM, "cannot lock the segment " + name};
   }
@@ -100,17 +99,17 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     object.truncate(static_cast<bip::offset_t>(header.segment_bytes));
     bip::mapped_region region(object, bip::read_write);
     if (before_touch) before_touch(region.get_address(), region.get_size(), context);
-    const Result<void> reserved = platform::reserve_shared_memory(
+    const Result<void> reserved = os::reserve_shared_memory(
         object.get_mapping_handle().handle, header.segment_bytes, header.data_offset);
     if (!reserved) {
       remove(name);
       return reserved.error();
     }
-    platform::prefer_huge_pages(region.get_address(), region.get_size());
-    platform::populate(region.get_address(), header.data_offset);
+    os::prefer_huge_pages(region.get_address(), region.get_size());
+    os::populate(region.get_address(), header.data_offset);
     Segment segment(name, std::move(region));
     segment.lock_ = std::move(*lock);
-    if (!platform::share_lock(segment.lock_, kLockLimitNs)) {
+    if (!os::share_lock(segment.lock_, kLockLimitNs)) {
       remove(name);
       return Error{Status::ERROR_SYSTEM, "cannot share the lock of the segment " + name};
     }
@@ -150,10 +149,10 @@ Result<void> Segment::check(const SegmentHeader& header, std::uint64_t mapped) {
 }
 
 Result<Segment> Segment::attach(const std::string& name) {
-  return attach(name, platform::shared_lock(path_of(name), kLockLimitNs));
+  return attach(name, os::shared_lock(path_of(name), kLockLimitNs));
 }
 
-Result<Segment> Segment::attach(const std::string& name, platform::UniqueFd lock) {
+Result<Segment> Segment::attach(const std::string& name, os::UniqueFd lock) {
   if (!lock) return gone(name);
   try {
     bip::shared_memory_object object(bip::open_only, name.c_str(), bip::read_write);
@@ -162,8 +161,8 @@ Result<Segment> Segment::attach(const std::string& name, platform::UniqueFd lock
     segment.lock_ = std::move(lock);
     const Result<void> ours = check(segment.header(), segment.region_->get_size());
     if (!ours) return ours.error();
-    platform::prefer_huge_pages(segment.base(), segment.region_->get_size());
-    platform::populate(segment.base(), segment.header().data_offset);
+    os::prefer_huge_pages(segment.base(), segment.region_->get_size());
+    os::populate(segment.base(), segment.header().data_offset);
     return segment;
   } catch (const bip::interprocess_exception& e) {
     if (e.get_error_code() == bip::not_found_error) return gone(name);
@@ -202,8 +201,8 @@ bool Segment::is_finished(const std::string& name) noexcept {
 int Segment::take(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   for (std::uint64_t done = 0; done < bytes; done += kAtOnce) {
     const std::uint64_t step = std::min(kAtOnce, bytes - done);
-    if (platform::populate(base() + offset + done, step)) continue;
-    const int code = platform::take_shared_memory(lock_.get(), offset + done, step);
+    if (os::populate(base() + offset + done, step)) continue;
+    const int code = os::take_shared_memory(lock_.get(), offset + done, step);
     if (code != 0) return code;
   }
   return 0;
@@ -251,12 +250,12 @@ Result<void> protect_from_client(const Segment& segment, std::uint32_t index) {
   const SegmentHeader& header = segment.header();
   const ClientArea own = segment.client(index);
   const auto protect = [&](std::uint64_t begin, char* end) {
-    return platform::make_read_only(segment.at<char>(begin), end);
+    return os::make_read_only(segment.at<char>(begin), end);
   };
   const bool done = protect(0, segment.at<char>(header.steering_offset)) &&
                     protect(header.stores_offset, reinterpret_cast<char*>(own.client)) &&
-                    platform::make_read_only(reinterpret_cast<char*>(own.releases),
-                                             segment.at<char>(header.data_offset));
+                    os::make_read_only(reinterpret_cast<char*>(own.releases),
+                                       segment.at<char>(header.data_offset));
   if (done) return {};
   return Error{Status::ERROR_SYSTEM, std::string("cannot make the shared segment read-only where "
                                                  "only its server writes: ") +

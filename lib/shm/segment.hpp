@@ -66,7 +66,7 @@ class Segment {
   /// mapped. ERROR_VERSION names both versions when they differ.
   static Result<Segment> attach(const std::string& name);
   /// The same with its lock, which the caller has for itself alone: nobody else has it mapped.
-  static Result<Segment> attach(const std::string& name, platform::UniqueFd lock);
+  static Result<Segment> attach(const std::string& name, os::UniqueFd lock);
   /// Maps an existing segment for reading: nobody notices, no lock is taken, and it does not count
   /// as in use. What is read changes meanwhile, and nothing may be written.
   static Result<Segment> look(const std::string& name);
@@ -74,20 +74,18 @@ class Segment {
   Segment share() const { return Segment(*this, {}); }
   /// Whether its server lives, in whatever container: it holds a lock of its own on the file from
   /// the segment's first moment.
-  bool has_server() const noexcept {
-    return platform::byte_is_locked(lock_, platform::kServerByte);
-  }
+  bool has_server() const noexcept { return os::byte_is_locked(lock_, node::kServerByte); }
   /// One of any version, the making of which was not cut short.
   static bool is_finished(const std::string& name) noexcept;
   /// Lets others see, by client_is_there, that this process lives, until it ends.
   /// A child that it forks does not count.
   bool be_client(std::uint32_t index) const noexcept {
-    return platform::lock_byte_for_process(lock_, index);
+    return os::lock_byte_for_process(lock_, index);
   }
   /// In a child that was forked: what we hold of the segment is the parent's to hold.
   void close_in_child() noexcept { lock_.reset(); }
   bool client_is_there(std::uint32_t index) const noexcept {
-    return platform::byte_is_locked(lock_, index);
+    return os::byte_is_locked(lock_, index);
   }
   /// Takes the memory of a range of data for good: before that, a use of it is killed by SIGBUS
   /// when there is none. Changes nothing that is there already. 0, or the errno that says why not.
@@ -125,7 +123,7 @@ class Segment {
       : name_(std::move(name)),
         region_(std::make_shared<const Region>(std::move(region))),
         base_(static_cast<char*>(region_->get_address())) {}
-  Segment(const Segment& other, platform::UniqueFd lock)
+  Segment(const Segment& other, os::UniqueFd lock)
       : name_(other.name_), region_(other.region_), base_(other.base_), lock_(std::move(lock)) {}
   static std::string path_of(const std::string& name) { return "/dev/shm/" + name; }
   char* base() const noexcept { return base_; }
@@ -134,7 +132,7 @@ class Segment {
   std::string name_;
   std::shared_ptr<const Region> region_;
   char* base_;
-  platform::UniqueFd lock_;  // shared with all that have it mapped
+  os::UniqueFd lock_;  // shared with all that have it mapped
 };
 
 // What a client may write of the segment that it has attached. A wild pointer of its own code that

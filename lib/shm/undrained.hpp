@@ -39,7 +39,7 @@ Undrained undrained_in(const Segment& segment);
 /// Of a segment by its name, which is mapped for reading. One that was never finished holds
 /// nothing.
 Undrained undrained_in(const std::string& name);
-/// For platform::sweep.
+/// For node::sweep.
 bool must_stay(const std::string& name);
 
 }  // namespace leat::shm

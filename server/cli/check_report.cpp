@@ -108,7 +108,7 @@ void judge_buffer(CheckReport& report) {
 void judge_spill(CheckReport& report) {
   const model::Architecture& architecture = report.model->architecture;
   if (architecture.overflow_policy != model::OverflowPolicy::spill) return;
-  const std::string why = platform::why_no_spill_folder(architecture.spill_folder);
+  const std::string why = node::why_no_spill_folder(architecture.spill_folder);
   if (why.empty()) return;
   report.diagnostics.push_back({model::Severity::warning, architecture.spill_where,
                                 why + ", on this machine; a run will not start without it"});
@@ -262,7 +262,7 @@ namespace {
 constexpr std::int64_t kQuestionLimitNs = 60'000'000'000;
 
 std::string program_of(const std::string& type) {
-  return platform::path_beside_program(LEAT_PLUGIN_FOLDER "/check-" + type);
+  return os::path_beside_program(LEAT_PLUGIN_FOLDER "/check-" + type);
 }
 
 // What is asked of one program, and where the answers belong.
@@ -328,18 +328,18 @@ void check_output_folders(CheckReport& report) {
   };
   for (const model::Store& store : report.model->stores) {
     for (const model::Option& option : store.options) {
-      if (option.name == "folder") warn(option.where, platform::why_no_output_folder(option.value));
+      if (option.name == "folder") warn(option.where, node::why_no_output_folder(option.value));
     }
   }
   const model::Scripts& scripts = report.model->scripts;
-  if (scripts.exist()) warn(scripts.where, platform::why_no_output_folder(scripts.output));
+  if (scripts.exist()) warn(scripts.where, node::why_no_output_folder(scripts.output));
 }
 
 }  // namespace
 
 void check_stores(CheckReport& report) {
   for (const model::Store& store : report.model->stores) {
-    std::string warning = store.library.empty() ? "" : platform::group_warning(store.library);
+    std::string warning = store.library.empty() ? "" : os::group_warning(store.library);
     if (!warning.empty())
       report.diagnostics.push_back({model::Severity::warning, store.where, std::move(warning)});
   }
@@ -348,8 +348,7 @@ void check_stores(CheckReport& report) {
     const std::string program = program_of(type);
     std::error_code missing;
     if (!std::filesystem::exists(program, missing)) continue;  // it has nothing to say
-    const Result<std::string> output =
-        platform::run_program({program}, questions.text, kQuestionLimitNs);
+    const Result<std::string> output = os::run_program({program}, questions.text, kQuestionLimitNs);
     if (output) {
       take(report, questions, words_in(*output));
     } else {

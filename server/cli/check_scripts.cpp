@@ -67,7 +67,7 @@ std::vector<server::ScriptFile> files_of(CheckReport& report,
     report.diagnostics.push_back({model::Severity::warning, report.model->scripts.where, problem});
   std::set<std::string> warnings;
   for (const server::ScriptFile& file : scan.files) {
-    if (std::string text = platform::group_warning(file.path); !text.empty())
+    if (std::string text = os::group_warning(file.path); !text.empty())
       warnings.insert(std::move(text));
   }
   for (const std::string& text : warnings)
@@ -125,7 +125,7 @@ void check_scripts(CheckReport& report) {
   for (const server::ScriptFile& file : files)
     report.scripts.push_back({file.name, from_here(file.path), {}});
   check_names_in_events(report);
-  const std::string interpreter = platform::find_program(scripts.interpreter);
+  const std::string interpreter = os::find_program(scripts.interpreter);
   if (interpreter.empty()) return;
   const Result<std::string> output = server::run_python_tool(
       interpreter, {"lint"},

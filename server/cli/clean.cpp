@@ -23,18 +23,18 @@ struct CleanOptions {
 };
 
 // No server: of another container, or one that has died and has yet to be followed.
-Json json_of_live(const platform::LiveOne& one) {
+Json json_of_live(const node::LiveOne& one) {
   Json facts{{"session", one.session}, {"pid", nullptr}, {"since", nullptr}, {"segment", nullptr}};
-  if (one.maker.pid != 0 && platform::lives(one.maker)) {
+  if (one.maker.pid != 0 && os::lives(one.maker)) {
     facts["pid"] = one.maker.pid;
-    facts["since"] = json_of_time(platform::time_of_start(one.maker));
+    facts["since"] = json_of_time(os::time_of_start(one.maker));
   }
   if (!one.segment.empty()) facts["segment"] = one.segment;
   facts["bytes"] = one.bytes;
   return facts;
 }
 
-Json json_of_dead(const platform::StaleResource& each, bool dry_run) {
+Json json_of_dead(const node::StaleResource& each, bool dry_run) {
   return {{"session", each.session},
           {"kind", each.kind},
           {"path", each.path},
@@ -54,9 +54,9 @@ bool is_clean(const Json& report) {
 
 // The folder is not made for the sake of looking into it.
 Result<std::string> folder_to_clean() {
-  const std::string name = platform::runtime_folder_name();
+  const std::string name = node::runtime_folder_name();
   if (access(name.c_str(), F_OK) != 0) return name;
-  return platform::runtime_folder();
+  return node::runtime_folder();
 }
 
 Json clean(const std::string& folder, const CleanOptions& options) {
@@ -68,8 +68,8 @@ Json clean(const std::string& folder, const CleanOptions& options) {
     for (KilledSession* each : all)
       if (options.discard && each->outcome == "in memory") give_up(each);
   }
-  const platform::Findings found = platform::sweep(
-      {folder}, options.dry_run ? platform::Sweep::look : platform::Sweep::remove, shm::must_stay);
+  const node::Findings found = node::sweep(
+      {folder}, options.dry_run ? node::Sweep::look : node::Sweep::remove, shm::must_stay);
   Json report{{"runtime_folder", folder}, {"dry_run", options.dry_run}, {"good", true},
               {"alive", Json::array()},   {"undrained", Json::array()}, {"dead", Json::array()}};
   for (const auto& each : found.alive) report["alive"].push_back(json_of_live(each));

@@ -29,7 +29,7 @@ Error gone() {
 std::vector<std::string> names_of_sessions() {
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator entry(platform::runtime_folder_name(), error), end;
+  for (fs::directory_iterator entry(node::runtime_folder_name(), error), end;
        !error && entry != end; entry.increment(error)) {
     if (entry->path().extension() == ".control") names.push_back(entry->path().stem().string());
   }
@@ -38,7 +38,7 @@ std::vector<std::string> names_of_sessions() {
 }
 
 std::vector<std::string> sessions_of_simulation(const std::string& simulation,
-                                                const platform::Deadline& deadline) {
+                                                const os::Deadline& deadline) {
   std::vector<std::string> found;
   for (const std::string& name : names_of_sessions()) {
     Result<ControlClient> client = ControlClient::connect(name, deadline);
@@ -53,26 +53,24 @@ std::vector<std::string> sessions_of_simulation(const std::string& simulation,
 }
 
 Result<ControlClient> ControlClient::connect(const std::string& session,
-                                             const platform::Deadline& deadline) {
-  const std::string path =
-      platform::session_files(platform::runtime_folder_name(), session).control;
-  Result<platform::UniqueFd> socket = platform::connect_to(path, platform::SocketKind::stream);
+                                             const os::Deadline& deadline) {
+  const std::string path = node::session_files(node::runtime_folder_name(), session).control;
+  Result<os::UniqueFd> socket = os::connect_to(path, os::SocketKind::stream);
   while (!socket && socket.error().status == Status::ERROR_TIMEOUT && !deadline.passed()) {
-    platform::pause_shortly();
-    socket = platform::connect_to(path, platform::SocketKind::stream);
+    os::pause_shortly();
+    socket = os::connect_to(path, os::SocketKind::stream);
   }
   if (!socket) return socket.error();
   return ControlClient(std::move(*socket));
 }
 
 bool ControlClient::send(const std::string& verb, const Json& arguments,
-                         const platform::Deadline& deadline) {
+                         const os::Deadline& deadline) {
   const std::string line = control::request_line(verb, arguments);
-  return platform::send_all(socket_.get(), line.data(), line.size(),
-                            platform::now_ns() + deadline.left_ns());
+  return os::send_all(socket_.get(), line.data(), line.size(), os::now_ns() + deadline.left_ns());
 }
 
-Result<Json> ControlClient::next_line(const platform::Deadline& deadline) {
+Result<Json> ControlClient::next_line(const os::Deadline& deadline) {
   for (;;) {
     if (const std::size_t end = input_.find('\n'); end != std::string::npos) {
       Json message = Json::parse(input_.substr(0, end), nullptr, false);
@@ -80,7 +78,7 @@ Result<Json> ControlClient::next_line(const platform::Deadline& deadline) {
       if (message.is_object()) return message;
       return Error{Status::ERROR_SERVER, "what the server says is no JSON"};
     }
-    if (!platform::is_readable_within(socket_.get(), deadline.left_ns()))
+    if (!os::is_readable_within(socket_.get(), deadline.left_ns()))
       return Error{Status::ERROR_TIMEOUT, "the server does not answer in time"};
     char bytes[65536];
     const ssize_t got = ::read(socket_.get(), bytes, sizeof bytes);
@@ -90,7 +88,7 @@ Result<Json> ControlClient::next_line(const platform::Deadline& deadline) {
   }
 }
 
-Result<Json> ControlClient::receive(const platform::Deadline& deadline) {
+Result<Json> ControlClient::receive(const os::Deadline& deadline) {
   if (events_.empty()) return next_line(deadline);
   Json event = std::move(events_.front());
   events_.pop_front();
@@ -98,7 +96,7 @@ Result<Json> ControlClient::receive(const platform::Deadline& deadline) {
 }
 
 Result<Json> ControlClient::ask(const std::string& verb, const Json& arguments,
-                                const platform::Deadline& deadline) {
+                                const os::Deadline& deadline) {
   if (!send(verb, arguments, deadline)) return gone();
   for (;;) {
     Result<Json> message = next_line(deadline);

@@ -20,28 +20,26 @@ std::vector<std::string> names_of_sessions();
 /// Of those, the runs whose XML has this <simulation name="...">: the session of each one's first
 /// server.
 std::vector<std::string> sessions_of_simulation(const std::string& simulation,
-                                                const platform::Deadline& deadline);
+                                                const os::Deadline& deadline);
 
 class ControlClient {
  public:
   /// ERROR_SERVER: no server listens; ERROR_TIMEOUT: one does, and has no room for more in time.
-  static Result<ControlClient> connect(const std::string& session,
-                                       const platform::Deadline& deadline);
+  static Result<ControlClient> connect(const std::string& session, const os::Deadline& deadline);
 
   /// The next reply comes from receive().
-  bool send(const std::string& verb, const Json& arguments, const platform::Deadline& deadline);
+  bool send(const std::string& verb, const Json& arguments, const os::Deadline& deadline);
   /// The next message, a reply or an event. ERROR_TIMEOUT: none comes in time; ERROR_SERVER: the
   /// server has ended, or has closed the connection.
-  Result<Json> receive(const platform::Deadline& deadline);
+  Result<Json> receive(const os::Deadline& deadline);
   /// Sends a request and waits for its reply; events that come before it are for receive().
-  Result<Json> ask(const std::string& verb, const Json& arguments,
-                   const platform::Deadline& deadline);
+  Result<Json> ask(const std::string& verb, const Json& arguments, const os::Deadline& deadline);
 
  private:
-  explicit ControlClient(platform::UniqueFd socket) : socket_(std::move(socket)) {}
-  Result<Json> next_line(const platform::Deadline& deadline);
+  explicit ControlClient(os::UniqueFd socket) : socket_(std::move(socket)) {}
+  Result<Json> next_line(const os::Deadline& deadline);
 
-  platform::UniqueFd socket_;
+  os::UniqueFd socket_;
   std::string input_;
   std::deque<Json> events_;
 };

@@ -36,8 +36,8 @@ struct CtlOptions {
   bool must_wait = false;
 };
 
-platform::Deadline in_seconds(double seconds) {
-  return platform::Deadline::in_ns(static_cast<std::int64_t>(seconds * 1e9));
+os::Deadline in_seconds(double seconds) {
+  return os::Deadline::in_ns(static_cast<std::int64_t>(seconds * 1e9));
 }
 
 // Of a "number or text": numbers and quoted texts are JSON, all else is the text that it is.
@@ -92,7 +92,7 @@ class Ctl {
     std::vector<std::string> names{options_.session};
     if (!status.is_object() || status.value("server", -1) != 0 || happens_on_all()) return names;
     for (int i = 1; i < status.value("servers", 1); ++i)
-      names.push_back(platform::session_of_server(options_.session, i));
+      names.push_back(node::session_of_server(options_.session, i));
     return names;
   }
 
@@ -176,7 +176,7 @@ class Ctl {
   int accepted(const Json& reply, const Json& arguments) {
     if (options_.verb->kind == Verb::Kind::request || options_.wait <= 0)
       return done(reply, Json());
-    const platform::Deadline deadline = in_seconds(options_.wait);
+    const os::Deadline deadline = in_seconds(options_.wait);
     for (;;) {
       const Result<Json> event = client_.receive(deadline);
       if (!event && ends_the_run() && event.error().status == Status::ERROR_SERVER)
@@ -282,7 +282,7 @@ int run_ctl(CtlOptions options) {
         "write `leat ctl " + options.session + " " + options.name + " " + options.verb->words + "`",
         kUsage);
   if (options.verb->takes("scope")) (*arguments)["scope"] = options.scope;
-  const platform::Deadline deadline = in_seconds(options.timeout);
+  const os::Deadline deadline = in_seconds(options.timeout);
   Result<ControlClient> client = ControlClient::connect(options.session, deadline);
   if (!client && client.error().status == Status::ERROR_SERVER) {
     const std::vector<std::string> named = sessions_of_simulation(options.session, deadline);

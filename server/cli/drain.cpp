@@ -22,9 +22,9 @@ namespace leat::cli {
 
 std::vector<KilledSession> killed_sessions() {
   std::vector<KilledSession> killed;
-  const platform::Findings found =
-      platform::sweep({platform::runtime_folder_name()}, platform::Sweep::look, shm::must_stay);
-  for (const platform::UndrainedOne& one : found.undrained) {
+  const node::Findings found =
+      node::sweep({node::runtime_folder_name()}, node::Sweep::look, shm::must_stay);
+  for (const node::UndrainedOne& one : found.undrained) {
     KilledSession session{one, shm::undrained_in(one.segment)};
     session.iterations = session.held.iterations.size();
     session.blocks = session.held.blocks;
@@ -42,7 +42,7 @@ constexpr std::int64_t kLeastLimitNs = 2'000'000'000;
 constexpr std::int64_t kMostFruitlessNs = 600'000'000'000;
 // Of processor time between two glances: less is a loop that looks again and again whether it may
 // go on.
-constexpr std::int64_t kLeastWorkNs = platform::kGlanceNs / 5;
+constexpr std::int64_t kLeastWorkNs = os::kGlanceNs / 5;
 
 // Whether the process that stores what a killed session has in memory gets on with it: one that
 // works may take as long as it needs, one that is stopped or stuck is not waited for.
@@ -60,16 +60,15 @@ class DrainWatch {
       limit_ns_ = std::max(limit_ns_, static_cast<std::int64_t>(segment_->header().timeout_ns));
   }
 
-  /// To be asked about every platform::kGlanceNs. True when it got nothing done for the run's
+  /// To be asked about every os::kGlanceNs. True when it got nothing done for the run's
   /// timeout. Time in which we ourselves did not run does not count.
   bool stuck() {
-    const std::int64_t now = platform::now_ns();
-    if (now - looked_ns_ < platform::kGlanceNs) return false;
-    const std::int64_t passed =
-        looked_ns_ == 0 ? 0 : std::min(now - looked_ns_, 2 * platform::kGlanceNs);
+    const std::int64_t now = os::now_ns();
+    if (now - looked_ns_ < os::kGlanceNs) return false;
+    const std::int64_t passed = looked_ns_ == 0 ? 0 : std::min(now - looked_ns_, 2 * os::kGlanceNs);
     looked_ns_ = now;
     const pid_t before = who_;
-    if (!is_child_) who_ = platform::holder_of_lock(path_);
+    if (!is_child_) who_ = os::holder_of_lock(path_);
     const std::uint64_t counted_before = std::exchange(count_, count());
     const bool has_more = count_ != counted_before || who_ != before;
     fruitless_ns_ = has_more ? 0 : fruitless_ns_ + passed;
@@ -80,7 +79,7 @@ class DrainWatch {
   /// "process 4711 stores it, is stopped, and has got nothing done for 60 s", and what to do.
   std::string why() const {
     const std::string number = std::to_string(who_);
-    const bool stopped = platform::is_stopped(who_);
+    const bool stopped = os::is_stopped(who_);
     const auto seconds =
         static_cast<std::uint64_t>(std::max(idle_ns_, fruitless_ns_) / 1'000'000'000);
     return (who_ > 0 ? "process " + number : "a process of another container") + " stores it, " +
@@ -97,7 +96,7 @@ class DrainWatch {
 
   // Before its first result there is none to count: it starts, reads the XML, opens the stores.
   bool works() {
-    const std::int64_t before = std::exchange(processor_ns_, platform::processor_time_of(who_));
+    const std::int64_t before = std::exchange(processor_ns_, os::processor_time_of(who_));
     return processor_ns_ - before >= kLeastWorkNs;
   }
 
@@ -113,17 +112,17 @@ class DrainWatch {
 std::string path_of(const KilledSession& session) { return "/dev/shm/" + session.what.segment; }
 
 // What it says, and how it ends. False when it is stuck before that.
-bool await_end(const platform::Child& child, DrainWatch* watch, std::string* report, int* status) {
-  for (bool open = true; open || !platform::reap(child.pid, platform::kGlanceNs, status);) {
+bool await_end(const os::Child& child, DrainWatch* watch, std::string* report, int* status) {
+  for (bool open = true; open || !os::reap(child.pid, os::kGlanceNs, status);) {
     if (watch->stuck()) return false;
-    open = open && platform::read_report(child, platform::kGlanceNs, report);
+    open = open && os::read_report(child, os::kGlanceNs, report);
   }
   return true;
 }
 
 // With the segment everything else of the session goes.
 void note_stored(KilledSession* session, const Json& report) {
-  platform::sweep({platform::runtime_folder_name()}, platform::Sweep::remove, shm::must_stay);
+  node::sweep({node::runtime_folder_name()}, node::Sweep::remove, shm::must_stay);
   session->outcome = "stored";
   session->iterations = report.value("iterations", std::uint64_t{0});
   session->blocks = report.value("blocks", std::uint64_t{0});
@@ -134,14 +133,14 @@ void note_stored(KilledSession* session, const Json& report) {
 // Another process was faster: it ends, is killed, or is stuck.
 void await_other(KilledSession* session) {
   DrainWatch watch(session->what.segment);
-  while (platform::try_lock(path_of(*session)).held) {
+  while (os::try_lock(path_of(*session)).held) {
     if (watch.stuck()) {
       session->problem = watch.why();
       return;
     }
-    platform::pause_shortly();
+    os::pause_shortly();
   }
-  const bool gone = !platform::segment_is_there(session->what.segment);
+  const bool gone = !node::segment_is_there(session->what.segment);
   session->outcome = gone ? "stored" : "in memory";
   session->problem = gone ? "" : "another process began to store it, and did not end with that";
 }
@@ -153,9 +152,9 @@ std::pair<std::string, std::string> run_of(const KilledSession& session) {
 }
 
 void drain_one(KilledSession* session) {
-  const Result<platform::Child> child =
-      platform::spawn({platform::path_beside_program("leatd"), "--drain", session->what.segment,
-                       "--report-fd", std::to_string(platform::kReportFd)});
+  const Result<os::Child> child =
+      os::spawn({os::path_beside_program("leatd"), "--drain", session->what.segment, "--report-fd",
+                 std::to_string(os::kReportFd)});
   if (!child) {
     session->problem = child.error().message;
     return;
@@ -171,13 +170,12 @@ void drain_one(KilledSession* session) {
   if (facts.is_object()) return note_stored(session, facts);
   const std::size_t line_end = report.find('\n');
   if (line_end == std::string::npos) {
-    session->problem = "its server " + platform::describe_end(status) + " before all was stored";
+    session->problem = "its server " + os::describe_end(status) + " before all was stored";
     return;
   }
   const auto code = static_cast<Status>(std::atoi(report.c_str()));
   if (code == Status::ERROR_STATE) return await_other(session);
-  if (!platform::segment_is_there(session->what.segment))
-    return note_stored(session, Json::object());
+  if (!node::segment_is_there(session->what.segment)) return note_stored(session, Json::object());
   session->problem = report.substr(line_end + 1);
 }
 
@@ -194,8 +192,8 @@ void drain(const std::vector<KilledSession*>& sessions) {
 }
 
 void give_up(KilledSession* session) {
-  const platform::LockTry attempt = platform::try_lock(path_of(*session));
-  if (!attempt.lock || platform::bytes_are_locked(attempt.lock, 0, 0)) {
+  const os::LockTry attempt = os::try_lock(path_of(*session));
+  if (!attempt.lock || os::bytes_are_locked(attempt.lock, 0, 0)) {
     session->problem = "it is in use";
     return;
   }

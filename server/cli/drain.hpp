@@ -14,7 +14,7 @@ namespace leat::cli {
 
 // Sessions of this user on this node of which everything was killed, and what they had in memory.
 struct KilledSession {
-  platform::UndrainedOne what;
+  node::UndrainedOne what;
   shm::Undrained held;
   /// "in memory", "stored" or "given up"
   std::string outcome = "in memory";

@@ -59,8 +59,8 @@ struct NodeKind {
   server::DescribedMachine described;
 };
 
-std::vector<platform::CpuSet> bound_on(const NodeKind& kind, std::int64_t ranks,
-                                       const model::Architecture& architecture) {
+std::vector<os::CpuSet> bound_on(const NodeKind& kind, std::int64_t ranks,
+                                 const model::Architecture& architecture) {
   return launched_for_servers(kind.described, static_cast<int>(ranks), architecture);
 }
 
@@ -156,7 +156,7 @@ constexpr Known kKnown[] = {
 
 bool is_it(const std::string& path, const std::string& says) {
   if (says.empty()) return true;
-  const Result<std::string> said = platform::run_program({path, "--version"}, "", kVersionTimeout);
+  const Result<std::string> said = os::run_program({path, "--version"}, "", kVersionTimeout);
   return said && said->find(says) != std::string::npos;
 }
 
@@ -196,7 +196,7 @@ std::optional<Launcher> launcher_named(const std::string& name) {
 Result<InstalledLauncher> find_launcher(std::optional<Launcher> wanted) {
   for (const Known& known : kKnown) {
     if (wanted && *wanted != known.launcher) continue;
-    const std::string path = platform::find_program(known.program);
+    const std::string path = os::find_program(known.program);
     if (!path.empty() && is_it(path, known.says))
       return InstalledLauncher{known.launcher, known.program, path};
   }
@@ -205,7 +205,7 @@ Result<InstalledLauncher> find_launcher(std::optional<Launcher> wanted) {
 
 namespace {
 
-using platform::CpuSet;
+using os::CpuSet;
 using Words = std::vector<std::string>;
 
 template <class Text>

@@ -29,10 +29,10 @@ struct LaunchOptions {
 
 struct LaunchPlan {
   std::string simulation;
-  std::int64_t ranks = 0, nodes = 0;    ///< ranks that become servers among them
-  std::int64_t per_node = 0;            ///< ranks; the last node may have fewer
-  std::int64_t cores = 0;               ///< of a node, those of the server among them
-  std::vector<platform::CpuSet> bound;  ///< of each rank of a node
+  std::int64_t ranks = 0, nodes = 0;  ///< ranks that become servers among them
+  std::int64_t per_node = 0;          ///< ranks; the last node may have fewer
+  std::int64_t cores = 0;             ///< of a node, those of the server among them
+  std::vector<os::CpuSet> bound;      ///< of each rank of a node
   std::vector<std::string> program;
   std::int64_t per_memory_node = 0;  ///< ranks, where each has a server of its own; 0: as they come
 };

@@ -114,9 +114,7 @@ std::vector<std::string> paths_in(const std::string& folder,
 
 }  // namespace
 
-std::string state_program() {
-  return platform::path_beside_program(LEAT_PLUGIN_FOLDER "/state-hdf5");
-}
+std::string state_program() { return os::path_beside_program(LEAT_PLUGIN_FOLDER "/state-hdf5"); }
 
 Result<std::vector<Json>> look_at_files(const std::vector<std::string>& paths, Depth depth,
                                         const std::string& interpreter) {

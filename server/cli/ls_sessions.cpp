@@ -23,14 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string segment_of(const platform::LiveOne& one) {
+std::string segment_of(const node::LiveOne& one) {
   return fs::path(one.segment).filename().string();
 }
 
 // What a server says of itself; asked first, and read when all have been asked.
 class Question {
  public:
-  Question(const platform::LiveOne& one, const platform::Deadline& deadline) : one_(one) {
+  Question(const node::LiveOne& one, const os::Deadline& deadline) : one_(one) {
     Result<ControlClient> client = ControlClient::connect(one.session, deadline);
     if (!client) return;
     client_.emplace(std::move(*client));
@@ -39,7 +39,7 @@ class Question {
   }
 
   /// Null when it says nothing in time, or is another one's server.
-  Json answer(const platform::Deadline& deadline) {
+  Json answer(const os::Deadline& deadline) {
     const Json status = next(deadline), description = next(deadline);
     if (!status.is_object() || !description.is_object()) return nullptr;
     if (!one_.segment.empty() && status.value("segment", "") != segment_of(one_)) return nullptr;
@@ -49,23 +49,23 @@ class Question {
   }
 
  private:
-  Json next(const platform::Deadline& deadline) {
+  Json next(const os::Deadline& deadline) {
     if (!client_) return nullptr;
     const Result<Json> reply = client_->receive(deadline);
     if (!reply || !reply->value("ok", false)) return nullptr;
     return reply->value("result", Json());
   }
 
-  const platform::LiveOne& one_;
+  const node::LiveOne& one_;
   std::optional<ControlClient> client_;
 };
 
 // What the server has open for writing, without its own.
 Json files_in(const Json& open_files) {
   Json list = Json::array();
-  const std::string runtime = platform::runtime_folder_name();
+  const std::string runtime = node::runtime_folder_name();
   for (const Json& target : open_files) {
-    const fs::path file = platform::file_at_target(target.get<std::string>());
+    const fs::path file = os::file_at_target(target.get<std::string>());
     const std::string path = file.string();
     const bool is_own = path.starts_with("/dev/") || path.starts_with(runtime + "/");
     if (path.empty() || is_own || file.filename().string()[0] == '.') continue;
@@ -76,7 +76,7 @@ Json files_in(const Json& open_files) {
   return list;
 }
 
-Json json_of_answer(const platform::LiveOne& one, Json answer) {
+Json json_of_answer(const node::LiveOne& one, Json answer) {
   Json facts{{"session", one.session},
              {"state", answer.value("state", "running")},
              {"pid", answer.value("pid", Json())},
@@ -93,7 +93,7 @@ Json json_of_answer(const platform::LiveOne& one, Json answer) {
 // Of one whose server says nothing: what its segment and its locks say.
 class SilentSession {
  public:
-  explicit SilentSession(const platform::LiveOne& one, const KilledSession* killed = nullptr)
+  explicit SilentSession(const node::LiveOne& one, const KilledSession* killed = nullptr)
       : one_(one), killed_(killed) {}
 
   Json run() {
@@ -139,7 +139,7 @@ class SilentSession {
         "says";
     if (!is_maker) return;
     facts_["pid"] = one_.maker.pid;
-    facts_["since"] = json_of_time(platform::time_of_start(one_.maker));
+    facts_["since"] = json_of_time(os::time_of_start(one_.maker));
   }
 
   void of_run(const shm::RunText& run) {
@@ -150,8 +150,8 @@ class SilentSession {
   }
 
   bool is_held_by_server() const {
-    const platform::UniqueFd file = platform::open_there(one_.segment);
-    return file && platform::byte_is_locked(file, platform::kServerByte);
+    const os::UniqueFd file = os::open_there(one_.segment);
+    return file && os::byte_is_locked(file, node::kServerByte);
   }
 
   static Json in_memory(const shm::Undrained& held) {
@@ -164,7 +164,7 @@ class SilentSession {
             {"variables", std::move(variables)}};
   }
 
-  const platform::LiveOne& one_;
+  const node::LiveOne& one_;
   const KilledSession* killed_;
   Json facts_;
 };
@@ -172,20 +172,19 @@ class SilentSession {
 }  // namespace
 
 std::vector<Json> look_at_sessions(double seconds) {
-  const platform::Findings found =
-      platform::sweep({platform::runtime_folder_name()}, platform::Sweep::look);
-  const auto deadline = platform::Deadline::in_ns(static_cast<std::int64_t>(seconds * 1e9));
+  const node::Findings found = node::sweep({node::runtime_folder_name()}, node::Sweep::look);
+  const auto deadline = os::Deadline::in_ns(static_cast<std::int64_t>(seconds * 1e9));
   std::vector<Question> questions;
-  for (const platform::LiveOne& one : found.alive) questions.emplace_back(one, deadline);
+  for (const node::LiveOne& one : found.alive) questions.emplace_back(one, deadline);
   std::vector<Json> sessions;
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    const platform::LiveOne& one = found.alive[i];
+    const node::LiveOne& one = found.alive[i];
     Json answer = questions[i].answer(deadline);
     sessions.push_back(answer.is_null() ? SilentSession(one).run()
                                         : json_of_answer(one, std::move(answer)));
   }
   for (const KilledSession& each : killed_sessions()) {
-    const platform::LiveOne one{
+    const node::LiveOne one{
         each.what.session, "/dev/shm/" + each.what.segment, each.what.bytes, {}};
     sessions.push_back(SilentSession(one, &each).run());
   }

@@ -16,7 +16,7 @@
 namespace leat::cli {
 namespace {
 
-using platform::CpuSet;
+using os::CpuSet;
 
 int lowest_of(const CpuSet& cpus) {
   int cpu = 0;
@@ -37,7 +37,7 @@ std::vector<CpuSet> cores_in_order(const server::DescribedMachine& described) {
 
 std::vector<CpuSet> nodes_in_order(const server::DescribedMachine& described) {
   std::map<int, CpuSet> nodes;
-  for (const platform::Cpu& cpu : described.machine.cpus) {
+  for (const os::Cpu& cpu : described.machine.cpus) {
     if (described.allowed.has(cpu.id)) nodes[cpu.memory_node].add(cpu.id);
   }
   std::vector<CpuSet> all;
@@ -49,7 +49,7 @@ Result<std::vector<CpuSet>> cpus_of_ranks(const PlacementReport& report) {
   const PlacementOptions& options = report.options;
   std::vector<CpuSet> ranks;
   for (const std::string& text : options.rank_cpus) {
-    const std::optional<CpuSet> cpus = platform::parse_cpus(text);
+    const std::optional<CpuSet> cpus = os::parse_cpus(text);
     if (!cpus || cpus->empty()) {
       return Error{Status::ERROR_ARGUMENT,
                    "--rank-cpus " + text + ": expected a list of processors, like \"0-3,8\""};
@@ -72,7 +72,7 @@ std::vector<int> names_of(const PlacementReport& report) {
 }
 
 template <class Value>
-std::vector<Value> part_of(const std::vector<Value>& whole, const platform::Share& share) {
+std::vector<Value> part_of(const std::vector<Value>& whole, const node::Share& share) {
   return {whole.begin() + share.first, whole.begin() + share.first + share.count};
 }
 
@@ -81,17 +81,17 @@ void place(int server, const std::vector<int>& names, PlacementReport* report) {
   const auto& [machine, allowed] = report->described;
   const model::Architecture& architecture = report->architecture;
   const int servers = static_cast<int>(architecture.servers);
-  const platform::Share share = platform::share_of(static_cast<int>(names.size()), server, servers);
+  const node::Share share = node::share_of(static_cast<int>(names.size()), server, servers);
   const std::vector<CpuSet> ranks = part_of(report->ranks, share);
-  const platform::Placement& own = report->servers[static_cast<std::size_t>(server)];
-  const platform::MemoryPlacement memory =
-      platform::place_memory(machine, allowed, own, ranks, server::policy_of(architecture.numa));
+  const node::Placement& own = report->servers[static_cast<std::size_t>(server)];
+  const node::MemoryPlacement memory =
+      node::place_memory(machine, allowed, own, ranks, server::policy_of(architecture.numa));
   report->memory.interleaved = memory.interleaved;
   report->memory.of_rank.insert(report->memory.of_rank.end(), memory.of_rank.begin(),
                                 memory.of_rank.end());
   const int wanted =
-      platform::share_of(static_cast<int>(architecture.dedicated_cores), server, servers).count;
-  for (std::string& line : platform::warnings(machine, own, ranks, part_of(names, share), wanted)) {
+      node::share_of(static_cast<int>(architecture.dedicated_cores), server, servers).count;
+  for (std::string& line : node::warnings(machine, own, ranks, part_of(names, share), wanted)) {
     report->warnings.push_back((servers == 1 ? "" : "server " + std::to_string(server) + ": ") +
                                line);
   }
@@ -138,9 +138,9 @@ std::vector<CpuSet> launched_for_servers(const server::DescribedMachine& describ
   std::vector<CpuSet> bound;
   int end = 0, left = ranks + dedicated;
   for (int server = 0; server < servers; ++server) {
-    const int own = platform::share_of(ranks, server, servers).count;
-    const int given = platform::share_of(dedicated, server, servers).count;
-    const int wanted = std::max(end, platform::share_of(all, server, servers).first);
+    const int own = node::share_of(ranks, server, servers).count;
+    const int given = node::share_of(dedicated, server, servers).count;
+    const int wanted = std::max(end, node::share_of(all, server, servers).first);
     const int begin = std::max(end, std::min(wanted, all - left));
     for (int i = 0; i < own + (in_ranks ? given : 0); ++i)
       bound.push_back(places[static_cast<std::size_t>(begin + i) % places.size()]);
@@ -173,16 +173,16 @@ Result<PlacementReport> report_placement(const PlacementOptions& options,
                      " on the node: each server has ranks to serve; start more there, or have "
                      "fewer servers"};
   }
-  report.servers = platform::place_servers(machine, allowed, report.ranks,
-                                           static_cast<int>(architecture.dedicated_cores),
-                                           static_cast<int>(architecture.servers));
+  report.servers = node::place_servers(machine, allowed, report.ranks,
+                                       static_cast<int>(architecture.dedicated_cores),
+                                       static_cast<int>(architecture.servers));
   const std::vector<int> names = names_of(report);
   for (int server = 0; server < architecture.servers; ++server) place(server, names, &report);
   return report;
 }
 
 std::string memory_text(const PlacementReport& report) {
-  return platform::describe(report.memory, names_of(report));
+  return node::describe(report.memory, names_of(report));
 }
 
 namespace {

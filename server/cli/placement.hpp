@@ -30,9 +30,9 @@ struct PlacementReport {
   PlacementOptions options;
   server::DescribedMachine described;
   model::Architecture architecture;
-  std::vector<platform::CpuSet> ranks;
-  std::vector<platform::Placement> servers;
-  platform::MemoryPlacement memory;
+  std::vector<os::CpuSet> ranks;
+  std::vector<node::Placement> servers;
+  node::MemoryPlacement memory;
   std::vector<std::string> warnings;
 };
 
@@ -52,17 +52,16 @@ std::int64_t room_for_ranks(const server::DescribedMachine& described,
 
 /// So many ranks, bound as launchers do: to cores, node by node and there from the lowest number, or
 /// to nodes in turns.
-std::vector<platform::CpuSet> launched(const server::DescribedMachine& described, std::size_t ranks,
-                                       const std::string& bind);
+std::vector<os::CpuSet> launched(const server::DescribedMachine& described, std::size_t ranks,
+                                 const std::string& bind);
 /// The same, bound to cores, with room beside each server's ranks for its own cores. With
 /// place="ranks" those that become servers are among them, on these cores.
-std::vector<platform::CpuSet> launched_for_servers(const server::DescribedMachine& described,
-                                                   int ranks,
-                                                   const model::Architecture& architecture);
+std::vector<os::CpuSet> launched_for_servers(const server::DescribedMachine& described, int ranks,
+                                             const model::Architecture& architecture);
 
 std::string screen(const PlacementReport& report, const Look& look);
 /// "core 7, memory node 1, of its own".
-std::string server_text(const platform::Placement& placement);
+std::string server_text(const node::Placement& placement);
 /// Of all of them.
 std::string servers_text(const PlacementReport& report);
 /// "memory node 0 for ranks 0-3, 1 for ranks 4-6".

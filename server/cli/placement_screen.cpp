@@ -10,7 +10,7 @@
 namespace leat::cli {
 namespace {
 
-using platform::CpuSet;
+using os::CpuSet;
 
 constexpr int kPlacementVersion = 1;  // of the JSON
 
@@ -19,9 +19,9 @@ Json nodes_of(const PlacementReport& report) {
   const auto& [machine, allowed] = report.described;
   CpuSet ranks, server;
   for (const CpuSet& rank : report.ranks) ranks.unite(rank);
-  for (const platform::Placement& each : report.servers) server.unite(each.cpus);
+  for (const node::Placement& each : report.servers) server.unite(each.cpus);
   Json nodes = Json::array();
-  for (const platform::MemoryNode& node : machine.nodes) {
+  for (const os::MemoryNode& node : machine.nodes) {
     const CpuSet cpus = machine.cpus_of(node.id);
     nodes.push_back({{"id", node.id},
                      {"memory_bytes", node.bytes},
@@ -33,7 +33,7 @@ Json nodes_of(const PlacementReport& report) {
   return nodes;
 }
 
-Json json_of_server(const platform::Placement& server) {
+Json json_of_server(const node::Placement& server) {
   return {{"cpus", server.cpus.str()},
           {"cores", server.cores},
           {"memory_node", server.memory_node},
@@ -46,10 +46,10 @@ Json rows_of_ranks(const PlacementReport& report) {
   Json rows = Json::array();
   CpuSet cpus;
   for (std::size_t i = 0, first = 0; i < report.ranks.size(); ++i) {
-    platform::MemoryPlacement own = report.memory;
+    node::MemoryPlacement own = report.memory;
     if (own.interleaved.empty()) own.of_rank = {report.memory.of_rank[i]};
-    const std::string memory = platform::describe(own, {static_cast<int>(i)});
-    const int node = platform::node_of(report.described.machine, report.ranks[i]);
+    const std::string memory = node::describe(own, {static_cast<int>(i)});
+    const int node = node::node_of(report.described.machine, report.ranks[i]);
     if (rows.empty() || rows.back()["node"] != node || rows.back()["memory"] != memory) {
       rows.push_back({{"node", node}, {"memory", memory}});
       first = i;
@@ -68,17 +68,17 @@ Cell memory_of_node(const Json& node) {
 
 }  // namespace
 
-std::string server_text(const platform::Placement& placement) {
+std::string server_text(const node::Placement& placement) {
   const char* how = placement.pinned   ? ", of its own"
                     : placement.shared ? ", shared with ranks"
                                        : ", as the system schedules it beside the ranks";
-  return platform::describe(placement) + how;
+  return node::describe(placement) + how;
 }
 
 std::string servers_text(const PlacementReport& report) {
   if (report.servers.size() == 1) return server_text(report.servers.front());
   std::vector<std::string> each;
-  for (const platform::Placement& placement : report.servers)
+  for (const node::Placement& placement : report.servers)
     each.push_back(std::to_string(each.size()) + ": " + server_text(placement));
   return joined(each, "; ");
 }
@@ -130,7 +130,7 @@ std::string screen(const PlacementReport& report, const Look& look) {
 Json json_of(const PlacementReport& report) {
   Json ranks = Json::array(), servers = Json::array();
   for (std::size_t i = 0; i < report.ranks.size(); ++i) {
-    const int node = platform::node_of(report.described.machine, report.ranks[i]);
+    const int node = node::node_of(report.described.machine, report.ranks[i]);
     const std::vector<int>& interleaved = report.memory.interleaved;
     ranks.push_back({{"rank", i},
                      {"cpus", report.ranks[i].str()},
@@ -138,7 +138,7 @@ Json json_of(const PlacementReport& report) {
                      {"memory_nodes",
                       interleaved.empty() ? std::vector{report.memory.of_rank[i]} : interleaved}});
   }
-  for (const platform::Placement& each : report.servers) servers.push_back(json_of_server(each));
+  for (const node::Placement& each : report.servers) servers.push_back(json_of_server(each));
   const std::string& file = report.options.machine;
   return {{"leat_placement", kPlacementVersion},
           {"machine", file.empty() ? Json() : Json(file)},

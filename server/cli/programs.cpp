@@ -19,7 +19,7 @@ int exec_named(const std::string& verb, const std::string& program,
   for (const std::string& word : words) given.push_back(const_cast<char*>(word.c_str()));
   given.push_back(nullptr);
   execv(program.c_str(), given.data());
-  return refuse(verb, "cannot start " + program + ": " + platform::errno_text(errno));
+  return refuse(verb, "cannot start " + program + ": " + os::errno_text(errno));
 }
 
 namespace {
@@ -34,7 +34,7 @@ int exec_program(const std::string& verb, const std::string& program,
 }  // namespace
 
 int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments) {
-  return exec_program(verb, platform::path_beside_program(LEAT_PLUGIN_FOLDER "/" + verb + "-hdf5"),
+  return exec_program(verb, os::path_beside_program(LEAT_PLUGIN_FOLDER "/" + verb + "-hdf5"),
                       arguments);
 }
 
@@ -91,7 +91,7 @@ std::optional<int> run_python_verb(const std::vector<std::string>& words) {
   const bool asks_for_help = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word == "--help" || word == "-h";
   });
-  setenv("LEAT_PROGRAM", platform::path_beside_program("leat").c_str(), 1);
+  setenv("LEAT_PROGRAM", os::path_beside_program("leat").c_str(), 1);
   return exec_python_tool(words.front(), interpreter_of(words), asks_for_help ? "" : verb->packages,
                           {words.begin() + 1, words.end()});
 }

@@ -55,7 +55,7 @@ class Recover {
     });
     // A process that was killed while it stored all has left files that hold nothing.
     if (name_.empty() && stored_ == 0)
-      platform::sweep({platform::runtime_folder_name()}, platform::Sweep::remove, shm::must_stay);
+      node::sweep({node::runtime_folder_name()}, node::Sweep::remove, shm::must_stay);
     if (stored_ > 0) return exit_code_;
     if (name_.empty() || is_folder) {
       print("no session was killed with data in memory on this node" +
@@ -76,7 +76,7 @@ class Recover {
   std::string session_of_file() const {
     constexpr std::int64_t kLimitNs = 30'000'000'000;
     const Result<std::string> told =
-        platform::run_program({state_program(), "--inside", name_}, "", kLimitNs);
+        os::run_program({state_program(), "--inside", name_}, "", kLimitNs);
     if (!told) return "";
     const std::size_t end = told->find('\n');
     const Json inside = Json::parse(told->substr(end + 1), nullptr, false);

@@ -45,8 +45,7 @@ std::string parameter_line(const model::Parameter& parameter) {
     std::string operator()(double value) const { return "\t" + exactly(value); }
     std::string operator()(const std::string& value) const { return "\t" + in_one_line(value); }
   };
-  return "parameter\t" + parameter.name + "\t" +
-         model::word_of(parameter.kind) +
+  return "parameter\t" + parameter.name + "\t" + model::word_of(parameter.kind) +
          std::visit(Words{}, parameter.value) + "\n";
 }
 
@@ -72,8 +71,8 @@ bool write_whole(int fd, const std::string& text) {
 
 std::string description_of(const model::Model& model) {
   const model::Architecture& architecture = model.architecture;
-  std::string text = std::string("place\t") + model::word_of(architecture.place) +
-                     "\t" + std::to_string(architecture.dedicated_cores) + "\t" +
+  std::string text = std::string("place\t") + model::word_of(architecture.place) + "\t" +
+                     std::to_string(architecture.dedicated_cores) + "\t" +
                      std::to_string(architecture.servers) + "\n";
   for (const model::Parameter& parameter : model.parameters) text += parameter_line(parameter);
   const std::set<std::uint32_t> of_cells = types_of_cells(model);
@@ -146,7 +145,7 @@ void add_options(CLI::App* app, Options* options, OtherDuties* others) {
 std::string problem_with(const Options& options) {
   if (!options.drain.empty() || !options.describe.empty()) return "";
   if (options.config.empty()) return "--config is missing";
-  if (platform::valid_session_name(options.session)) return "";
+  if (node::valid_session_name(options.session)) return "";
   return "\"" + options.session + "\" is no session name";
 }
 
@@ -166,8 +165,7 @@ int run_command_line(int argc, char** argv, const HostProcess& host) {
     return 2;
   }
   // Of what the starter had open only the report pipe is ours.
-  if (host.owner == Owner::leatd)
-    platform::close_from(options.report_fd >= 0 ? platform::kReportFd + 1 : 3);
+  if (host.owner == Owner::leatd) os::close_from(options.report_fd >= 0 ? os::kReportFd + 1 : 3);
   if (!options.describe.empty())
     return describe_to(options.describe,
                        options.report_fd >= 0 ? options.report_fd : STDOUT_FILENO);

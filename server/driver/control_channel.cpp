@@ -186,7 +186,7 @@ bool Channel::work(std::int64_t now_ns) {
 // From where the last turn had no time left.
 bool Channel::answer_some(std::int64_t now_ns) {
   bool any = false;
-  const std::int64_t begun_ns = platform::now_ns();
+  const std::int64_t begun_ns = os::now_ns();
   auto next = connections_.lower_bound(next_number_);
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     if (next == connections_.end()) next = connections_.begin();
@@ -194,7 +194,7 @@ bool Channel::answer_some(std::int64_t now_ns) {
     if (line && !is_blank(*line)) answer(next->second, *line, now_ns);
     any |= line.has_value();
     ++next;
-    if (platform::now_ns() - begun_ns > kTurnNs) break;
+    if (os::now_ns() - begun_ns > kTurnNs) break;
   }
   next_number_ = next == connections_.end() ? 0 : next->first;
   return any;

@@ -29,7 +29,7 @@ void set_send_buffer(int socket, int bytes) noexcept {
   setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-void add(const platform::UniqueFd& epoll, int descriptor, std::uint32_t events) noexcept {
+void add(const os::UniqueFd& epoll, int descriptor, std::uint32_t events) noexcept {
   epoll_event event{};
   event.events = events;
   event.data.fd = descriptor;
@@ -37,13 +37,11 @@ void add(const platform::UniqueFd& epoll, int descriptor, std::uint32_t events) 
     epoll_ctl(epoll.get(), EPOLL_CTL_ADD, descriptor, &event);
 }
 
-std::string name_of_peer(int socket) {
-  return "control/" + std::to_string(platform::peer_of(socket));
-}
+std::string name_of_peer(int socket) { return "control/" + std::to_string(os::peer_of(socket)); }
 
 }  // namespace
 
-ControlSockets::ControlSockets(platform::UniqueFd listener, control::Channel& channel)
+ControlSockets::ControlSockets(os::UniqueFd listener, control::Channel& channel)
     : listener_(std::move(listener)),
       channel_(channel),
       gate_(epoll_create1(EPOLL_CLOEXEC)),
@@ -61,7 +59,7 @@ void ControlSockets::turn(std::int64_t now_ns) {
   (void)got;
   const bool busy = serve(now_ns);
   if (!busy) return await_more(now_ns);
-  rest(std::clamp(kRestFactor * (platform::now_ns() - now_ns), kLeastRestNs, kLongestRestNs));
+  rest(std::clamp(kRestFactor * (os::now_ns() - now_ns), kLeastRestNs, kLongestRestNs));
 }
 
 bool ControlSockets::serve(std::int64_t now_ns) {
@@ -86,7 +84,7 @@ void ControlSockets::note_gone() noexcept {
 
 bool ControlSockets::accept(std::int64_t now_ns) {
   for (int i = 0; i < kAcceptAtOnce; ++i) {
-    platform::UniqueFd fd = platform::accept_own_user(listener_.get());
+    os::UniqueFd fd = os::accept_own_user(listener_.get());
     if (!fd) return i > 0 || errno != EAGAIN;  // no descriptor is left: not at once again
     const int number = fd.get();
     set_send_buffer(number, kSendBuffer);

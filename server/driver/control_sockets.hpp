@@ -16,7 +16,7 @@ namespace leat::server {
 class ControlSockets {
  public:
   /// Without a listener nobody comes.
-  ControlSockets(platform::UniqueFd listener, control::Channel& channel);
+  ControlSockets(os::UniqueFd listener, control::Channel& channel);
 
   /// Readable when turn() has something to do.
   int descriptor() const noexcept { return gate_.get(); }
@@ -29,7 +29,7 @@ class ControlSockets {
 
  private:
   struct Socket {
-    platform::UniqueFd fd;
+    os::UniqueFd fd;
     std::uint32_t watched = 0;  // what epoll is to tell
     bool is_wide = false;       // it has room for the last word
   };
@@ -47,9 +47,9 @@ class ControlSockets {
   void await_more(std::int64_t now_ns) noexcept;
   void set_timer(std::int64_t ns) noexcept;
 
-  platform::UniqueFd listener_;
+  os::UniqueFd listener_;
   control::Channel& channel_;
-  platform::UniqueFd gate_, ready_, timer_;  // ready: of what comes; closed by the gate in a rest
+  os::UniqueFd gate_, ready_, timer_;  // ready: of what comes; closed by the gate in a rest
   std::map<int, Socket> sockets_;
   bool is_resting_ = false;
 };

@@ -124,7 +124,7 @@ Json json_of_store_metrics(const Metrics& metrics) {
 }  // namespace
 
 EngineRun::EngineRun(EngineRunParts parts)
-    : parts_(std::move(parts)), folder_(platform::current_folder()), since_(time_now()) {}
+    : parts_(std::move(parts)), folder_(os::current_folder()), since_(time_now()) {}
 
 Answer EngineRun::answer(const Request& request) {
   std::string name = request.verb;
@@ -149,7 +149,7 @@ Answer EngineRun::status(const Request& /*request*/) {
       {"version", LEAT_VERSION},
       {"folder", folder_},
       {"config", (std::filesystem::path(folder_) / parts_.config).string()},
-      {"open_files", platform::targets_open_for_writing()},
+      {"open_files", os::targets_open_for_writing()},
   };
   const std::string awaited = parts_.engine.control().awaited();
   status["waits"] = awaited.empty() ? Json(nullptr) : Json(awaited);
@@ -220,7 +220,7 @@ Answer EngineRun::signal(const Request& request) {
 
 Answer EngineRun::drain(const Request& request) {
   if (parts_.engine.is_closing()) return refusal("the run is ending already");
-  parts_.engine.drain(platform::now_ns(), request.who);
+  parts_.engine.drain(os::now_ns(), request.who);
   return accepted(request, "");
 }
 

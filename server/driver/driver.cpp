@@ -39,7 +39,7 @@ void Grace::watch(std::int64_t now_ns) {
 
 namespace {
 
-using platform::now_ns;
+using os::now_ns;
 
 // However many events come, clients that arrive or die are seen to this often.
 constexpr std::int64_t kLookAroundNs = 1'000'000;
@@ -61,9 +61,7 @@ void silence(int eventfd_descriptor) noexcept {
 
 const char* name_of_signal(std::uint32_t number) { return number == SIGINT ? "SIGINT" : "SIGTERM"; }
 
-platform::UniqueFd event_descriptor() {
-  return platform::UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-}
+os::UniqueFd event_descriptor() { return os::UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
 }  // namespace
 
@@ -143,7 +141,7 @@ bool Driver::spin(Engine& engine) const noexcept {
   const std::int64_t until = now_ns() + kSpinNs;
   do {
     if (engine.has_work()) return true;
-    platform::relax();
+    os::relax();
   } while (now_ns() < until);
   return false;
 }
@@ -166,7 +164,7 @@ bool Driver::nap(Hosted& hosted) noexcept {
   const std::int64_t nap_ns = may_spin(engine) ? kNapNs : kLongNapNs;
   bool woken = engine.has_work();
   while (!woken && now_ns() - last_event_ns_ < kNapsNs)
-    woken = platform::is_readable_within(epoll_.get(), nap_ns) || engine.has_work();
+    woken = os::is_readable_within(epoll_.get(), nap_ns) || engine.has_work();
   naps.store(0, std::memory_order_seq_cst);
   if (woken) look_around(hosted, 0);
   return woken;
@@ -174,7 +172,7 @@ bool Driver::nap(Hosted& hosted) noexcept {
 
 int Driver::limit_ms(const Hosted& hosted) noexcept {
   const std::int64_t deadline = hosted.engine.next_deadline_ns();
-  const int limit = deadline == Engine::kNever ? -1 : platform::left_ms(deadline);
+  const int limit = deadline == Engine::kNever ? -1 : os::left_ms(deadline);
   if (!hosted.grace.has_begun()) return limit;
   return limit < 0 ? kGraceTickMs : std::min(limit, kGraceTickMs);
 }
@@ -225,15 +223,15 @@ void Driver::wake() noexcept {
   (void)written;  // a full counter rings as well
 }
 
-platform::RanksOfNode::Known Driver::ranks_of_node(const std::vector<platform::CpuSet>& own) {
+node::RanksOfNode::Known Driver::ranks_of_node(const std::vector<os::CpuSet>& own) {
   parts_.ranks_of_node.note(own);
   return parts_.ranks_of_node.known(own);
 }
 
-void Driver::run_on(const platform::Placement& placement) {
+void Driver::run_on(const node::Placement& placement) {
   placement_ = placement;
-  if (!parts_.among_others) return platform::set_affinity_of_process(placement.cpus);
-  platform::set_affinity(placement.cpus);
+  if (!parts_.among_others) return os::set_affinity_of_process(placement.cpus);
+  os::set_affinity(placement.cpus);
   executor_.bind(placement.cpus);
 }
 

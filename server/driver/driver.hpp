@@ -41,13 +41,13 @@ class Grace {
 // Hosts an engine in a process of its own: one loop over sockets, doorbells, signals and time, on
 // cores of its own where there are any. One thread.
 struct DriverParts {
-  platform::UniqueFd listener;  ///< empty: nobody comes
+  os::UniqueFd listener;  ///< empty: nobody comes
   std::string socket_path;
-  platform::Machine machine;
-  platform::UniqueFd control_listener{};  ///< empty: there is no control channel
+  os::Machine machine;
+  os::UniqueFd control_listener{};  ///< empty: there is no control channel
   RunFacts facts{};
   std::string config{};  ///< path of the XML
-  platform::RanksOfNode ranks_of_node{};
+  node::RanksOfNode ranks_of_node{};
   int signals = -1;      ///< a signalfd of those that ask for the end; -1: none
   int termination = -1;  ///< a pipe with numbers of such signals; -1: none
   /// Threads that are not the server's are in the process, and stay where they are.
@@ -67,11 +67,11 @@ class Driver final : public Host {
   Executor& executor() noexcept { return executor_; }
 
   void wake() noexcept override;
-  const platform::Machine* machine() const override {
+  const os::Machine* machine() const override {
     return parts_.has_cores ? &parts_.machine : nullptr;
   }
-  platform::RanksOfNode::Known ranks_of_node(const std::vector<platform::CpuSet>& own) override;
-  void run_on(const platform::Placement& placement) override;
+  node::RanksOfNode::Known ranks_of_node(const std::vector<os::CpuSet>& own) override;
+  void run_on(const node::Placement& placement) override;
   void stop_listening() override { transport_.stop_listening(); }
   void tell_user(const std::string& text) override;
 
@@ -104,9 +104,9 @@ class Driver final : public Host {
   const shm::Segment& segment_;
   Log& log_;
   DriverParts parts_;
-  platform::UniqueFd epoll_, doorbell_, results_bell_;
+  os::UniqueFd epoll_, doorbell_, results_bell_;
   LocalTransport transport_;
-  platform::Placement placement_;
+  node::Placement placement_;
   ThreadExecutor executor_;
   std::int64_t last_event_ns_ = 0;
 };

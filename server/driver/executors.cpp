@@ -28,9 +28,9 @@ class ThreadExecutor::AtWork {
     const std::lock_guard<std::mutex> lock(mutex_);
     threads_.erase(gettid());
   }
-  void bind(const platform::CpuSet& cpus) {
+  void bind(const os::CpuSet& cpus) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const int each : threads_) platform::set_affinity(cpus, each);
+    for (const int each : threads_) os::set_affinity(cpus, each);
   }
 
  private:
@@ -43,16 +43,16 @@ ThreadExecutor::~ThreadExecutor() = default;
 
 std::jthread ThreadExecutor::run(const char* name, Urgency urgency, std::function<void()> work) {
   return std::jthread([name, urgency, at_work = at_work_, work = std::move(work)] {
-    platform::name_thread(name);
-    if (urgency == Urgency::behind_others) platform::go_behind_others();
-    if (urgency == Urgency::background) platform::run_in_background();
+    os::name_thread(name);
+    if (urgency == Urgency::behind_others) os::go_behind_others();
+    if (urgency == Urgency::background) os::run_in_background();
     at_work->begin();
     work();
     at_work->end();
   });
 }
 
-void ThreadExecutor::bind(const platform::CpuSet& cpus) { at_work_->bind(cpus); }
+void ThreadExecutor::bind(const os::CpuSet& cpus) { at_work_->bind(cpus); }
 
 namespace {
 
@@ -90,9 +90,9 @@ class SimulationCrew final : public PieceRunner {
 
   std::string run(std::uint64_t pieces, const Piece& piece, const IsLate& is_late) override {
     const Piece timed = [this, &piece](std::uint64_t number) {
-      const std::int64_t begun_ns = platform::now_ns();
+      const std::int64_t begun_ns = os::now_ns();
       std::string error = piece(number);
-      note(platform::now_ns() - begun_ns);
+      note(os::now_ns() - begun_ns);
       return error;
     };
     PiecesInHand in_hand{timed, is_late};

@@ -24,7 +24,7 @@ class ThreadExecutor final : public Executor {
   std::jthread run(const char* name, Urgency urgency, std::function<void()> work) override;
 
   /// Binds those that are at work now.
-  void bind(const platform::CpuSet& cpus);
+  void bind(const os::CpuSet& cpus);
 
  private:
   class AtWork;

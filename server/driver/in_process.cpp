@@ -73,7 +73,7 @@ class InProcess::Server final : public shm::ToServer {
     return true;
   }
   Received await(shm::DrainReport* report, std::int64_t limit_ns) noexcept override {
-    const platform::Deadline deadline = platform::Deadline::in_ns(limit_ns);
+    const os::Deadline deadline = os::Deadline::in_ns(limit_ns);
     for (;;) {
       host_.step();
       if (const Received received = take(report); received != Received::nothing) return received;

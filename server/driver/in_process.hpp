@@ -35,8 +35,8 @@ class InProcess final : public Host {
   int status() const noexcept { return status_; }
 
   void wake() noexcept override;
-  const platform::Machine* machine() const override { return nullptr; }
-  void run_on(const platform::Placement&) override {}
+  const os::Machine* machine() const override { return nullptr; }
+  void run_on(const node::Placement&) override {}
   void stop_listening() override { listens_ = false; }
   void tell_user(const std::string& text) override;
 

@@ -16,29 +16,28 @@ constexpr std::int64_t kReportLimitNs = 1'000'000'000;
 
 class LocalConnection final : public shm::ToClient {
  public:
-  LocalConnection(platform::UniqueFd socket, int doorbell)
+  LocalConnection(os::UniqueFd socket, int doorbell)
       : socket_(std::move(socket)), doorbell_(doorbell) {}
 
   bool welcome(const shm::Welcome& welcome) override {
     const int passed = welcome.status == 0 ? doorbell_ : -1;
-    return platform::send_message(socket_.get(), &welcome, sizeof welcome, kHandshakeLimitNs,
-                                  passed);
+    return os::send_message(socket_.get(), &welcome, sizeof welcome, kHandshakeLimitNs, passed);
   }
   Received take(shm::Report* report) override {
-    return platform::receive_message(socket_.get(), report, sizeof *report, 0);
+    return os::receive_message(socket_.get(), report, sizeof *report, 0);
   }
   bool drained(const shm::DrainReport& report) override {
-    return platform::send_message(socket_.get(), &report, sizeof report, kReportLimitNs);
+    return os::send_message(socket_.get(), &report, sizeof report, kReportLimitNs);
   }
 
  private:
-  platform::UniqueFd socket_;
+  os::UniqueFd socket_;
   int doorbell_;
 };
 
 }  // namespace
 
-LocalTransport::LocalTransport(platform::UniqueFd listener, std::string path, int doorbell,
+LocalTransport::LocalTransport(os::UniqueFd listener, std::string path, int doorbell,
                                std::function<void(int)> watch)
     : listener_(std::move(listener)),
       path_(std::move(path)),
@@ -51,9 +50,9 @@ void LocalTransport::on_readable(int descriptor, const Receiver& receiver) {
   if (descriptor == listener_.get()) return accept();
   const auto greets =
       std::find_if(awaiting_hello_.begin(), awaiting_hello_.end(),
-                   [descriptor](const platform::UniqueFd& g) { return g.get() == descriptor; });
+                   [descriptor](const os::UniqueFd& g) { return g.get() == descriptor; });
   if (greets != awaiting_hello_.end()) {
-    platform::UniqueFd socket = std::move(*greets);
+    os::UniqueFd socket = std::move(*greets);
     awaiting_hello_.erase(greets);
     return receive_hello(std::move(socket), receiver);
   }
@@ -62,7 +61,7 @@ void LocalTransport::on_readable(int descriptor, const Receiver& receiver) {
 }
 
 void LocalTransport::accept() {
-  while (platform::UniqueFd connection = platform::accept_own_user(listener_.get())) {
+  while (os::UniqueFd connection = os::accept_own_user(listener_.get())) {
     watch_(connection.get());
     awaiting_hello_.push_back(std::move(connection));
   }
@@ -70,13 +69,13 @@ void LocalTransport::accept() {
 
 // A connection that the engine has closed is no longer watched; its descriptor may be that of the
 // next one.
-void LocalTransport::receive_hello(platform::UniqueFd socket, const Receiver& receiver) {
+void LocalTransport::receive_hello(os::UniqueFd socket, const Receiver& receiver) {
   const int descriptor = socket.get();
   clients_.erase(descriptor);
   shm::Hello hello{};
-  const platform::Received received =
-      platform::receive_message(descriptor, &hello, sizeof hello, kHandshakeLimitNs);
-  if (received != platform::Received::message) return;
+  const os::Received received =
+      os::receive_message(descriptor, &hello, sizeof hello, kHandshakeLimitNs);
+  if (received != os::Received::message) return;
   const std::optional<std::uint32_t> client =
       receiver.hello(hello, std::make_unique<LocalConnection>(std::move(socket), doorbell_));
   if (client) clients_[descriptor] = *client;

@@ -28,7 +28,7 @@ class LocalTransport {
   };
   /// `watch` is called with each descriptor at which something may come. Without a listener nobody
   /// comes.
-  LocalTransport(platform::UniqueFd listener, std::string path, int doorbell,
+  LocalTransport(os::UniqueFd listener, std::string path, int doorbell,
                  std::function<void(int)> watch);
 
   /// Something has come at this descriptor.
@@ -38,14 +38,14 @@ class LocalTransport {
 
  private:
   void accept();
-  void receive_hello(platform::UniqueFd socket, const Receiver& receiver);
+  void receive_hello(os::UniqueFd socket, const Receiver& receiver);
 
-  platform::UniqueFd listener_;
+  os::UniqueFd listener_;
   std::string path_;
   int doorbell_;
   std::function<void(int)> watch_;
-  std::vector<platform::UniqueFd> awaiting_hello_;  // connected, Hello not yet come
-  std::map<int, std::uint32_t> clients_;            // by descriptor
+  std::vector<os::UniqueFd> awaiting_hello_;  // connected, Hello not yet come
+  std::map<int, std::uint32_t> clients_;      // by descriptor
 };
 
 }  // namespace leat::server

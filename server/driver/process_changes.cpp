@@ -29,12 +29,12 @@ extern "C" void on_told_to_end(int signal) {
 
 // One that is told to end while it starts shall do so as ever, with all ranks in the same run: the
 // loop takes the signal once it runs. Who starts leatd has blocked them already.
-platform::UniqueFd block_termination(sigset_t* before) {
+os::UniqueFd block_termination(sigset_t* before) {
   sigset_t mask;
   sigemptyset(&mask);
   for (const int each : kEnds) sigaddset(&mask, each);
   pthread_sigmask(SIG_BLOCK, &mask, before);
-  return platform::UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  return os::UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 // Signals are for other threads, but for those of this one's own faults.
@@ -48,40 +48,39 @@ void block_all_but_crashes() {
 }  // namespace
 
 Result<void> ProcessChanges::make() {
-  if (owner_ != Owner::leatd) platform::keep_libraries_apart();
+  if (owner_ != Owner::leatd) os::keep_libraries_apart();
   if (owner_ == Owner::simulation) return stand_apart();
   if (owner_ == Owner::rank) remember();
   for (const int each : {SIGPIPE, SIGHUP}) take(each, SIG_IGN);
   signals_ = block_termination(&mask_);
   take(SIGXFSZ, SIG_IGN);  // a file size limit is an error of a write, not an end
   note_crashes();
-  platform::allow_more_descriptors();
+  os::allow_more_descriptors();
   return {};
 }
 
 // A folder, a umask and descriptors of this thread's own, and of those that it starts: a child that
 // the simulation forks has none of ours, and closing a file of ours ends no lock of the rank's.
 Result<void> ProcessChanges::stand_apart() {
-  if (!platform::stand_apart_in_process()) {
+  if (!os::stand_apart_in_process()) {
     return Error{Status::ERROR_SYSTEM,
                  "a thread cannot have a folder and descriptors of its own here (unshare: " +
-                     platform::errno_text(errno) +
-                     "), as in some containers: write place=\"process\""};
+                     os::errno_text(errno) + "), as in some containers: write place=\"process\""};
   }
-  platform::name_thread("leat server");
+  os::name_thread("leat server");
   block_all_but_crashes();
   return {};
 }
 
 void ProcessChanges::remember() {
-  folder_ = platform::UniqueFd(open(".", O_PATH | O_CLOEXEC));
-  cpus_ = platform::current_affinity();
+  folder_ = os::UniqueFd(open(".", O_PATH | O_CLOEXEC));
+  cpus_ = os::current_affinity();
   for (const int each : kCrashSignals) take(each, nullptr);
   // Another thread may get what this one has blocked.
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
-  reader_ = platform::UniqueFd(ends[0]);
-  writer_ = platform::UniqueFd(ends[1]);
+  reader_ = os::UniqueFd(ends[0]);
+  writer_ = os::UniqueFd(ends[1]);
   told_to_end_pipe = writer_.get();
   for (const int each : kEnds) take(each, on_told_to_end);
 }
@@ -102,7 +101,7 @@ ProcessChanges::~ProcessChanges() {
   for (const auto& [signal, before] : actions_) sigaction(signal, &before, nullptr);
   pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   (void)!fchdir(folder_.get());
-  platform::set_affinity(cpus_);
+  os::set_affinity(cpus_);
 }
 
 }  // namespace leat::server

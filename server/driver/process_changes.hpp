@@ -43,8 +43,8 @@ class ProcessChanges {
   Owner owner_;
   sigset_t mask_{};
   std::vector<std::pair<int, struct sigaction>> actions_;
-  platform::UniqueFd signals_, folder_, reader_, writer_;
-  platform::CpuSet cpus_;
+  os::UniqueFd signals_, folder_, reader_, writer_;
+  os::CpuSet cpus_;
 };
 
 }  // namespace leat::server

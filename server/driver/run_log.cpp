@@ -43,7 +43,7 @@ std::string time_now() {
 class DescriptorLog final : public Log {
  public:
   /// `file`: empty for standard error.
-  DescriptorLog(LogLevel least, platform::UniqueFd file, std::string origin)
+  DescriptorLog(LogLevel least, os::UniqueFd file, std::string origin)
       : Log(least), file_(std::move(file)), origin_(std::move(origin)) {}
 
  private:
@@ -59,7 +59,7 @@ class DescriptorLog final : public Log {
     }
   }
 
-  platform::UniqueFd file_;
+  os::UniqueFd file_;
   std::string origin_;
   std::mutex mutex_;
 };
@@ -67,7 +67,7 @@ class DescriptorLog final : public Log {
 std::string reason(int code) {
   if (code == ELOOP) return "it is a link of another user, or one to a link: remove it";
   if (code == EPERM) return "it is a file of another user: remove it, or give another name";
-  return platform::errno_text(code);
+  return os::errno_text(code);
 }
 
 }  // namespace
@@ -89,9 +89,9 @@ Result<std::shared_ptr<Log>> make_log(const model::Model& model, const OwnName& 
   const LogLevel least = log_level_of(model.log.level);
   if (model.log.file.empty())
     return std::shared_ptr<Log>(std::make_shared<DescriptorLog>(
-        least, platform::UniqueFd(), node + " leatd " + model.name + ":"));
+        least, os::UniqueFd(), node + " leatd " + model.name + ":"));
   const std::string& path = own.path().empty() ? model.log.file : own.path();
-  platform::UniqueFd file = platform::open_file_of_user(path, !goes_on && !model.log.append);
+  os::UniqueFd file = os::open_file_of_user(path, !goes_on && !model.log.append);
   if (file)
     return std::shared_ptr<Log>(std::make_shared<DescriptorLog>(least, std::move(file), node));
   return Error{Status::ERROR_CONFIG,
@@ -128,23 +128,22 @@ Result<void> make_output_folders(const model::Model& model) {
     model::SourceLocation where;
     const std::optional<std::string> folder = folder_of(store, &where);
     if (!folder) continue;
-    const std::string why = platform::make_output_folder(*folder);
+    const std::string why = node::make_output_folder(*folder);
     if (why.empty()) continue;
     return Error{Status::ERROR_CONFIG, model::Diagnostic{model::Severity::error, where,
                                                          "store \"" + store.name + "\": " + why}
                                            .str()};
   }
   if (!model.scripts.exist()) return {};
-  const std::string why = platform::why_no_output_folder(model.scripts.output);
+  const std::string why = node::why_no_output_folder(model.scripts.output);
   if (why.empty()) return {};
   return Error{Status::ERROR_CONFIG,
                model::Diagnostic{model::Severity::error, model.scripts.where, why}.str()};
 }
 
 Result<void> check_limits(const model::Model& model, std::int32_t node_ranks) {
-  using platform::format_bytes;
-  const std::uint64_t buffer = model.architecture.buffer_bytes, in_use = platform::address_space();
-  const std::uint64_t space = platform::most_address_space();
+  const std::uint64_t buffer = model.architecture.buffer_bytes, in_use = os::address_space();
+  const std::uint64_t space = os::most_address_space();
   if (space < in_use + buffer + kWorkingSpace) {
     return Error{Status::ERROR_MEMORY,
                  "the address space of a process is limited to " + format_bytes(space) +
@@ -153,7 +152,7 @@ Result<void> check_limits(const model::Model& model, std::int32_t node_ranks) {
                      "; raise the limit, as with `ulimit -v unlimited`, or make <buffer "
                      "size=\"...\"> smaller"};
   }
-  const std::uint64_t most = platform::most_descriptors();
+  const std::uint64_t most = os::most_descriptors();
   const std::uint64_t needed = kOwnDescriptors + static_cast<std::uint64_t>(node_ranks);
   if (most >= needed) return {};
   return Error{Status::ERROR_SYSTEM, "a process may have " + std::to_string(most) +

@@ -28,11 +28,11 @@ std::uint64_t share_of_bytes(std::uint64_t whole, const Options& options) {
 }  // namespace
 
 std::string own_session(const Options& options) {
-  return platform::session_of_server(options.session, options.server);
+  return node::session_of_server(options.session, options.server);
 }
 
-platform::Share ranks_of(const Options& options) {
-  return platform::share_of(options.node_ranks, options.server, options.servers);
+node::Share ranks_of(const Options& options) {
+  return node::share_of(options.node_ranks, options.server, options.servers);
 }
 
 Result<void> take_share(model::Model* model, Options* options) {
@@ -41,7 +41,7 @@ Result<void> take_share(model::Model* model, Options* options) {
   if (options->servers > options->node_ranks) {
     return Error{Status::ERROR_CONFIG,
                  "<dedicated servers=\"" + std::to_string(options->servers) + "\">: node " +
-                     platform::node_name() + " has only " +
+                     os::node_name() + " has only " +
                      counted(static_cast<std::uint64_t>(options->node_ranks), "rank") +
                      " of the simulation, and each server has ranks to serve: start more there, "
                      "or have fewer servers"};
@@ -54,7 +54,7 @@ Result<void> take_share(model::Model* model, Options* options) {
   }
   options->cores = static_cast<int>(architecture.dedicated_cores);
   architecture.dedicated_cores =
-      platform::share_of(options->cores, options->server, options->servers).count;
+      node::share_of(options->cores, options->server, options->servers).count;
   architecture.buffer_bytes = share_of_bytes(architecture.buffer_bytes, *options);
   architecture.spill_bytes = share_of_bytes(architecture.spill_bytes, *options);
   if (options->server > 0 && !model->log.file.empty())
@@ -74,17 +74,16 @@ std::uint64_t fnv1a(const std::string& text) {
 }
 
 void bind_to_node(void* address, std::size_t bytes, void* memory_node) {
-  platform::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
+  os::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
 }
 
 std::uint32_t clients_of(const shm::RunText& run) {
-  return static_cast<std::uint32_t>(
-      platform::share_of(run.node_ranks, run.server, run.servers).count);
+  return static_cast<std::uint32_t>(node::share_of(run.node_ranks, run.server, run.servers).count);
 }
 
 shm::RunText run_text(const model::Model& model, const Options& options) {
   shm::RunText run{options.session,
-                   platform::current_folder(),
+                   os::current_folder(),
                    options.ranks,
                    options.node_ranks,
                    options.server,
@@ -98,12 +97,12 @@ shm::RunText run_text(const model::Model& model, const Options& options) {
 
 // Taken in the background, it would be the end of some process in the midst of the run.
 Result<void> check_group(std::uint64_t buffer) {
-  const std::uint64_t room = platform::memory_room();
+  const std::uint64_t room = os::memory_room();
   if (buffer <= room) return {};
   return Error{Status::ERROR_MEMORY,
-               "the buffer needs " + platform::format_bytes(buffer) +
+               "the buffer needs " + format_bytes(buffer) +
                    " of memory, but the control group of this job (container, batch system) has " +
-                   platform::format_bytes(room) +
+                   format_bytes(room) +
                    " left: make <buffer size=\"...\"/> smaller, or the group's limit larger"};
 }
 

@@ -20,7 +20,7 @@ namespace leat::server {
 /// The name under which this server is found.
 std::string own_session(const Options& options);
 /// Those of the node that are this server's.
-platform::Share ranks_of(const Options& options);
+node::Share ranks_of(const Options& options);
 
 /// Leaves in the model what this server has of what the XML gives to a node, and learns from it how
 /// many servers there are. An error when the node has fewer ranks.

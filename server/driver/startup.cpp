@@ -71,7 +71,7 @@ class Reporter {
     fd_.reset();
   }
 
-  platform::UniqueFd fd_;
+  os::UniqueFd fd_;
   std::function<bool(Status status, const std::string& message)> tell_host_;
 };
 
@@ -108,7 +108,7 @@ Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, Log& l
   for (const model::Store& store : model.stores) {
     Result<LoadedPlugin> plugin = load_plugin_of(store);
     if (!plugin) return cannot_use(store, plugin.error());
-    const std::string warning = store.library.empty() ? "" : platform::group_warning(store.library);
+    const std::string warning = store.library.empty() ? "" : os::group_warning(store.library);
     if (!warning.empty()) log.warn("store \"{}\": {}", store.name, warning);
     plugins.push_back(*plugin);
   }
@@ -145,17 +145,17 @@ Result<void> check_fit(const std::vector<LoadedPlugin>& plugins, const PluginVie
 
 // A server that takes over goes on without one, as if its disk were full: what is in the segment
 // must not be lost for it.
-Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Model& model,
-                                                               const LiveSession& live, Log& log) {
+Result<std::optional<node::SpillFolder>> make_spill_folder(const model::Model& model,
+                                                           const LiveSession& live, Log& log) {
   const model::Architecture& architecture = model.architecture;
   if (architecture.overflow_policy != model::OverflowPolicy::spill) {
-    return std::optional<platform::SpillFolder>();
+    return std::optional<node::SpillFolder>();
   }
-  std::string why = platform::why_no_spill_folder(architecture.spill_folder);
+  std::string why = node::why_no_spill_folder(architecture.spill_folder);
   if (why.empty()) {
-    Result<platform::SpillFolder> made =
-        platform::SpillFolder::make(architecture.spill_folder, platform::stem_of(live.segment()),
-                                    live.spill_link(), live.is_taken_over());
+    Result<node::SpillFolder> made =
+        node::SpillFolder::make(architecture.spill_folder, node::stem_of(live.segment()),
+                                live.spill_link(), live.is_taken_over());
     if (made) return std::optional(std::move(*made));
     why = made.error().message;
   }
@@ -163,24 +163,23 @@ Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Mode
                                 "nothing can be spilled: " + why};
   if (!live.is_taken_over()) return Error{Status::ERROR_CONFIG, error.str()};
   log.error("{}; the simulation waits for the stores when memory is full", error.str());
-  return std::optional<platform::SpillFolder>();
+  return std::optional<node::SpillFolder>();
 }
 
 // The memory node of the rank that started us: its affinity is ours until we widen it.
-int memory_node_of_starter(const platform::Machine& machine, const platform::CpuSet& inherited,
+int memory_node_of_starter(const os::Machine& machine, const os::CpuSet& inherited,
                            const Options& options) {
   const bool alone = options.servers == 1;  // or the starter may be another server's rank
-  const std::vector<platform::CpuSet> ranks(static_cast<std::size_t>(options.node_ranks),
-                                            alone ? inherited : platform::CpuSet{});
-  return platform::place_servers(machine, platform::allowed_cpus(), ranks, options.cores,
-                                 options.servers)[static_cast<std::size_t>(options.server)]
+  const std::vector<os::CpuSet> ranks(static_cast<std::size_t>(options.node_ranks),
+                                      alone ? inherited : os::CpuSet{});
+  return node::place_servers(machine, os::allowed_cpus(), ranks, options.cores,
+                             options.servers)[static_cast<std::size_t>(options.server)]
       .memory_node;
 }
 
 Result<void> work_in(const std::string& folder) {
   if (folder.empty() || chdir(folder.c_str()) == 0) return {};
-  return Error{Status::ERROR_SYSTEM,
-               "cannot work in " + folder + ": " + platform::errno_text(errno)};
+  return Error{Status::ERROR_SYSTEM, "cannot work in " + folder + ": " + os::errno_text(errno)};
 }
 
 // Null where nothing has to be agreed on: one server has all ranks, or no event is of all of them.
@@ -189,21 +188,20 @@ std::unique_ptr<Group> servers_of_run(const model::Model& model, const RunFacts&
       std::any_of(model.events.begin(), model.events.end(),
                   [](const model::Event& each) { return each.scope == model::Event::Scope::run; });
   if (!any || facts.has_all_ranks()) return {};
-  return std::make_unique<FolderGroup>(
-      ".", model.name, facts.run_session,
-      platform::node_name() + "." + platform::stem_of(facts.run_id));
+  return std::make_unique<FolderGroup>(".", model.name, facts.run_session,
+                                       os::node_name() + "." + node::stem_of(facts.run_id));
 }
 
 // A server alone has nobody to report to.
-platform::RanksOfNode ranks_reported_to(const Options& options) {
+node::RanksOfNode ranks_reported_to(const Options& options) {
   if (options.servers == 1 || !options.drain.empty()) return {};
-  const platform::SessionFiles files =
-      platform::session_files(platform::runtime_folder_name(), options.session);
+  const node::SessionFiles files =
+      node::session_files(node::runtime_folder_name(), options.session);
   return {files.ranks, options.node_ranks, options.server, options.servers};
 }
 
 RunFacts facts_of(const Options& options, const LiveSession& live, Owner owner) {
-  const platform::Share ranks = ranks_of(options);
+  const node::Share ranks = ranks_of(options);
   return {.session = own_session(options),
           .ranks = options.ranks,
           .node_ranks = ranks.count,
@@ -278,8 +276,8 @@ class Startup {
   }
 
   Result<void> take_session() {
-    inherited_cpus_ = platform::current_affinity();
-    platform::set_affinity(platform::allowed_cpus());
+    inherited_cpus_ = os::current_affinity();
+    os::set_affinity(os::allowed_cpus());
     Result<LiveSession> live = is_draining()
                                    ? LiveSession::drain(options_.drain)
                                    : LiveSession::begin(own_session(options_), options_.take_over,
@@ -303,7 +301,7 @@ class Startup {
     if (Result<void> divided = take_share(&model_, &options_); !divided) return divided;
     is_elsewhere_ = !old_ && belongs_to_simulation(model_, options_, host_.owner);
     has_cores_ = model_.architecture.place != model::Place::none;
-    if (!has_cores_) platform::set_affinity(inherited_cpus_);
+    if (!has_cores_) os::set_affinity(inherited_cpus_);
     facts_ = facts_of(options_, *live_, host_.owner);
     return {};
   }
@@ -321,7 +319,7 @@ class Startup {
       log_->info(
           "another node of this run is called {} too: in the names of ledger, report and scripts' "
           "folder this one is {}",
-          platform::node_name(), own_node_name(facts_));
+          os::node_name(), own_node_name(facts_));
     log_->debug("session {}, of {}: `leat ctl {} status` asks how it does", facts_.session,
                 options_.config, facts_.session);
     return {};
@@ -349,7 +347,7 @@ class Startup {
       if (!made && !live_->is_taken_over()) return made;
       if (!made) log_->error("{}", made.error().message);
     }
-    Result<std::optional<platform::SpillFolder>> spill = make_spill_folder(model_, *live_, *log_);
+    Result<std::optional<node::SpillFolder>> spill = make_spill_folder(model_, *live_, *log_);
     if (!spill) return spill.error();
     if (*spill) spill_.emplace(std::move(**spill));
     return {};
@@ -374,13 +372,12 @@ class Startup {
   // To what is drained nobody comes. Without a control channel a run goes on.
   Result<void> listen() {
     if (!live_->socket().empty()) {
-      Result<platform::UniqueFd> listener = platform::listen_at(live_->socket());
+      Result<os::UniqueFd> listener = os::listen_at(live_->socket());
       if (!listener) return listener.error();
       for_ranks_ = std::move(*listener);
     }
     if (live_->control().empty()) return {};
-    Result<platform::UniqueFd> listener =
-        platform::listen_at(live_->control(), platform::SocketKind::stream);
+    Result<os::UniqueFd> listener = os::listen_at(live_->control(), os::SocketKind::stream);
     if (!listener) log_->warn("there is no control channel: {}", listener.error().message);
     if (listener) for_control_ = std::move(*listener);
     return {};
@@ -437,7 +434,7 @@ class Startup {
   const HostProcess& host_;
   const ProcessChanges& process_;
   bool is_elsewhere_ = false, has_cores_ = true;
-  platform::CpuSet inherited_cpus_;
+  os::CpuSet inherited_cpus_;
   std::optional<LiveSession> live_;
   std::optional<Inherited> old_;  // of a server that has died
   std::string warnings_;          // of the XML
@@ -448,10 +445,10 @@ class Startup {
   std::shared_ptr<Log> log_;
   std::vector<LoadedPlugin> plugins_;
   std::shared_ptr<Drains> drains_;
-  platform::Machine machine_;
+  os::Machine machine_;
   std::optional<shm::Segment> segment_;
-  std::optional<platform::SpillFolder> spill_;
-  platform::UniqueFd for_ranks_, for_control_;
+  std::optional<node::SpillFolder> spill_;
+  os::UniqueFd for_ranks_, for_control_;
   std::optional<PluginView> view_;
   std::optional<Driver> driver_;
   std::unique_ptr<PieceRunner> lent_threads_;  // of the simulation; null: the run needs none
@@ -476,7 +473,7 @@ int run_session(const Options& options, const HostProcess& host) {
     const bool is_done = done.error().status == Status::ERROR_STATE && !options.drain.empty();
     if (!is_done || options.report_fd >= 0) reporter.failed(done.error());
   } catch (const std::bad_alloc&) {
-    reporter.failed({Status::ERROR_MEMORY, "leatd: no memory is left" + platform::limit_hint()});
+    reporter.failed({Status::ERROR_MEMORY, "leatd: no memory is left" + os::limit_hint()});
   } catch (const std::exception& e) {
     reporter.failed({Status::ERROR_INTERNAL, std::string("leatd: ") + e.what()});
   }

@@ -25,7 +25,7 @@ struct Options {
   std::string folder;         ///< to work in; "": where we are
   std::string take_over;      ///< name of the segment of a server of this session that has died
   int for_rank = -1;          ///< on its node, that starts it; -1: not known
-  std::int64_t since_ns = 0;  ///< when that one began to come; see platform::LateRanks
+  std::int64_t since_ns = 0;  ///< when that one began to come; see node::LateRanks
   std::string drain;  ///< a segment without processes: what is in it is stored, all else is in it
   std::string describe;  ///< an XML: what it says is said, and nothing else done
   int report_fd = -1;    ///< where the starter reads whether the server is ready; -1: nobody does

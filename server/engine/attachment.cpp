@@ -34,8 +34,7 @@ std::string named(const std::set<std::int32_t>& ranks) {
 constexpr const char* kOtherNames = ": give the two runs different LEAT_SESSION names";
 
 std::int32_t whose_rank(const shm::Hello& hello, const RunFacts& facts) {
-  return platform::server_of(hello.node_rank, facts.node_ranks + facts.others_on_node,
-                             facts.servers);
+  return node::server_of(hello.node_rank, facts.node_ranks + facts.others_on_node, facts.servers);
 }
 
 // Of one of its ranks.
@@ -71,7 +70,7 @@ Attachment::Attachment(SessionState& session, Dispatcher& dispatcher, Overflow& 
       host_(host),
       reports_(session.run.model, session.clients.size()),
       late_path_(std::move(late_ranks)),
-      late_ranks_(platform::LateRanks::read(late_path_)) {}
+      late_ranks_(node::LateRanks::read(late_path_)) {}
 
 std::string Attachment::why_refused(const shm::Hello& hello) const {
   const RunFacts& facts = session_.run.facts;
@@ -264,7 +263,7 @@ void Attachment::write_late_ranks() const {
   ranks.insert(ranks.end(), session_.clients.others_expected().begin(),
                session_.clients.others_expected().end());
   if (ranks.empty() || late_path_.empty()) return;
-  platform::LateRanks late = late_ranks_;
+  node::LateRanks late = late_ranks_;
   late.note(late_path_, ranks);
 }
 

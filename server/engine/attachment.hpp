@@ -64,7 +64,7 @@ class Attachment {
   Host& host_;
   ReportBook reports_;
   std::string late_path_;
-  platform::LateRanks late_ranks_;  // of runs of this name before this one
+  node::LateRanks late_ranks_;  // of runs of this name before this one
 };
 
 // Ranks that have yet to attach. They may be slow, be killed or be stopped on their way, and nobody

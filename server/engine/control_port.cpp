@@ -14,7 +14,7 @@ double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 }  // namespace
 
 ControlPort::Sample ControlPort::sample() const {
-  return {platform::now_ns(), session_.events.totals(), platform::processor_time_ns()};
+  return {os::now_ns(), session_.events.totals(), os::processor_time_ns()};
 }
 
 void ControlPort::tick() {

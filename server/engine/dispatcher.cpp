@@ -10,7 +10,7 @@ namespace leat::server {
 namespace {
 
 SpillerParts spiller_parts(const Run& run, const DispatcherParts& parts) {
-  const platform::SpillFolder* const folder = parts.spill_folder;
+  const node::SpillFolder* const folder = parts.spill_folder;
   SpillerParts spill;
   if (folder) spill.folder = folder->descriptor();
   spill.path = folder ? folder->path() : run.model.architecture.spill_folder;
@@ -53,15 +53,14 @@ void tell(IterationEvents& events, const PipelineResult& result) {
 Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
     : session_(session),
       run_(session.run),
-      drains_(parts.drains
-                  ? std::move(parts.drains)
-                  : std::make_shared<Drains>(std::vector<platform::UndrainedOne>(), run_.log)),
+      drains_(parts.drains ? std::move(parts.drains)
+                           : std::make_shared<Drains>(std::vector<node::UndrainedOne>(), run_.log)),
       pipeline_(std::move(parts.plugins), run_.segment.stores(),
                 {parts.wake,
                  [this](std::int64_t iteration, const std::vector<Publication>& published,
                         bool by_stores) { scripts_.submit(iteration, published, by_stores); }},
                 {static_cast<std::size_t>(run_.model.architecture.dedicated_cores),
-                 platform::allowed_cpus(), parts.lent_threads}),
+                 os::allowed_cpus(), parts.lent_threads}),
       spiller_(spiller_parts(run_, parts), pipeline_.queue()),
       pins_(parts.wake),
       scripts_(

@@ -23,7 +23,7 @@ namespace leat::server {
 
 struct DispatcherParts {
   std::vector<std::unique_ptr<PluginInstance>> plugins;
-  const platform::SpillFolder* spill_folder = nullptr;  ///< null: none
+  const node::SpillFolder* spill_folder = nullptr;  ///< null: none
   std::shared_ptr<Drains> drains;       ///< the stores wait for those; null: there are none
   PieceRunner* lent_threads = nullptr;  ///< of the simulation; null: none
   bool check_overlaps = false;

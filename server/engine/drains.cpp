@@ -30,11 +30,11 @@ constexpr int kEndedWithLosses = 1;
 }  // namespace
 
 void Drains::start() {
-  for (const platform::UndrainedOne& one : found_) start_one(one);
+  for (const node::UndrainedOne& one : found_) start_one(one);
   found_.clear();
 }
 
-void Drains::start_one(const platform::UndrainedOne& one) {
+void Drains::start_one(const node::UndrainedOne& one) {
   const shm::Undrained held = shm::undrained_in(one.segment);
   const std::string what =
       fmt::format("session {} was killed with {} of {} in memory", one.session,
@@ -45,7 +45,7 @@ void Drains::start_one(const platform::UndrainedOne& one) {
     return;
   }
   const Result<pid_t> pid =
-      platform::start({platform::path_beside_program("leatd"), "--drain", one.segment}, {});
+      os::start({os::path_beside_program("leatd"), "--drain", one.segment}, {});
   if (!pid) {
     log_->warn("{}: {}; `leat recover {}` tries again", what, pid.error().message, one.session);
     return;
@@ -60,9 +60,9 @@ void Drains::start_one(const platform::UndrainedOne& one) {
 // As long as the segment is there and somebody has it: our process, or one that was faster.
 bool Drains::goes_on(One& each) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (each.pid > 0 && !platform::reap(each.pid, 0, &each.status)) return true;
+  if (each.pid > 0 && !os::reap(each.pid, 0, &each.status)) return true;
   each.pid = 0;
-  return platform::try_lock("/dev/shm/" + each.segment).held;
+  return os::try_lock("/dev/shm/" + each.segment).held;
 }
 
 void Drains::report(bool at_end) {
@@ -71,8 +71,8 @@ void Drains::report(bool at_end) {
     bool lives = goes_on(each);
     if (lives && !at_end) continue;
     // It is done, and about to end.
-    if (lives && each.pid > 0 && !platform::segment_is_there(each.segment))
-      lives = !platform::reap(each.pid, kItsEndNs, &each.status);
+    if (lives && each.pid > 0 && !node::segment_is_there(each.segment))
+      lives = !os::reap(each.pid, kItsEndNs, &each.status);
     each.is_told = true;
     --unreported_;
     if (lives)
@@ -86,10 +86,10 @@ void Drains::report(bool at_end) {
 // With the segment goes what is stored, or said to be lost.
 void Drains::log_outcome(const One& one) {
   const std::string what = "session " + one.session + ", which was killed: what it had in memory ";
-  if (platform::segment_is_there(one.segment)) {
+  if (node::segment_is_there(one.segment)) {
     log_->warn("{}is not stored: its server {}; `leat recover {}` tries again", what,
-               platform::describe_end(one.status), one.session);
-  } else if (platform::ended_with(one.status, kEndedWithLosses)) {
+               os::describe_end(one.status), one.session);
+  } else if (os::ended_with(one.status, kEndedWithLosses)) {
     log_->warn("{}is stored, but for what its ledger says", what);
   } else {
     log_->info("{}is stored", what);
@@ -97,19 +97,19 @@ void Drains::log_outcome(const One& one) {
 }
 
 void Drains::await_here() {
-  const platform::Deadline deadline = platform::Deadline::in_ns(kMostWaitNs);
+  const os::Deadline deadline = os::Deadline::in_ns(kMostWaitNs);
   for (One& each : started_) {
     while (each.is_here && goes_on(each)) {
       if (hurry_.load(std::memory_order_relaxed) || deadline.passed()) return;
-      platform::pause_shortly();
+      os::pause_shortly();
     }
   }
 }
 
 void Drains::await_all() {
-  const platform::Deadline deadline = platform::Deadline::in_ns(kMostStartWaitNs);
+  const os::Deadline deadline = os::Deadline::in_ns(kMostStartWaitNs);
   for (One& each : started_) {
-    while (goes_on(each) && !deadline.passed()) platform::pause_shortly();
+    while (goes_on(each) && !deadline.passed()) os::pause_shortly();
   }
 }
 

@@ -20,7 +20,7 @@ namespace leat::server {
 
 class Drains {
  public:
-  Drains(std::vector<platform::UndrainedOne> found, std::shared_ptr<Log> log)
+  Drains(std::vector<node::UndrainedOne> found, std::shared_ptr<Log> log)
       : found_(std::move(found)), log_(std::move(log)) {}
 
   /// Starts them, once.
@@ -46,11 +46,11 @@ class Drains {
     int status = 0;  // of the process, when it has ended
     bool is_told = false;
   };
-  void start_one(const platform::UndrainedOne& one);
+  void start_one(const node::UndrainedOne& one);
   bool goes_on(One& each);
   void log_outcome(const One& one);
 
-  std::vector<platform::UndrainedOne> found_;
+  std::vector<node::UndrainedOne> found_;
   std::shared_ptr<Log> log_;
   std::mutex mutex_;  // of what follows, once they are started
   std::vector<One> started_;

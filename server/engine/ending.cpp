@@ -96,7 +96,7 @@ std::string Ending::last_line() const {
                       skipped = ledger.iterations().skipped();
   std::string text = fmt::format("done: {} ended, {} stored ({})",
                                  counted(static_cast<std::uint64_t>(ended), "iteration"), stored,
-                                 platform::format_bytes(bytes));
+                                 format_bytes(bytes));
   if (session_.run.facts.resumed) {
     text += " since this server has taken over";
   } else if (const auto others =
@@ -133,10 +133,10 @@ RunReport Ending::report() const {
   report.all_went_well = !session_.record.ledger().has_problems();
   report.times = session_.times.figures();
   report.iterations = report.times.intervals + (report.times.intervals > 0 ? 1 : 0);
-  const std::int64_t now_ns = platform::now_ns();
+  const std::int64_t now_ns = os::now_ns();
   report.seconds = static_cast<double>(now_ns - report.times.first_ns) / 1e9 + report.times.seconds;
   if (!facts.in_simulation && !report.is_shared)
-    report.server_busy = std::min(1.0, static_cast<double>(platform::processor_time_ns()) / 1e9 /
+    report.server_busy = std::min(1.0, static_cast<double>(os::processor_time_ns()) / 1e9 /
                                            report.seconds / static_cast<double>(report.cores));
   for (const auto& store : dispatcher_.pipeline().stores()) {
     const PluginWork& work = store->plugin().work();
@@ -218,7 +218,7 @@ void Ending::log_drained() {
       "session {} was killed as a whole; {}, {}, {} that it had in memory {} "
       "stored now",
       session_.run.facts.session, counted(count.iterations, "iteration"),
-      counted(count.blocks, "block"), platform::format_bytes(count.bytes),
+      counted(count.blocks, "block"), format_bytes(count.bytes),
       session_.record.ledger().anything_lost() ? "are, as far as possible," : "are");
 }
 

@@ -33,11 +33,11 @@ struct EngineParts {
   Executor& executor;  ///< for all that goes on beside the steps
   std::string folder;  ///< that paths of output in the XML count from
   std::vector<std::unique_ptr<PluginInstance>> plugins{};
-  std::string journal_path{};                           ///< "": none is kept
-  std::string late_ranks_path{};                        ///< "": none is kept
-  const platform::SpillFolder* spill_folder = nullptr;  ///< null: none
-  std::shared_ptr<Drains> drains{};                     ///< of what others have left on this node
-  PieceRunner* lent_threads = nullptr;                  ///< of the simulation; null: none
+  std::string journal_path{};                       ///< "": none is kept
+  std::string late_ranks_path{};                    ///< "": none is kept
+  const node::SpillFolder* spill_folder = nullptr;  ///< null: none
+  std::shared_ptr<Drains> drains{};                 ///< of what others have left on this node
+  PieceRunner* lent_threads = nullptr;              ///< of the simulation; null: none
   std::unique_ptr<Group> group{};  ///< servers of the run, where it has events of all; null: none
   bool check_overlaps = false;
   /// The segment's memory is there, or is taken when it is used: nothing takes it ahead.

@@ -277,7 +277,7 @@ bool Failover::makes_sense(const SpillRecord& record) const {
 void Failover::adopt_spilled(std::int64_t iteration, const Block& block) {
   const Block* const known = session_.iterations.find(iteration, block);
   if (known && known->data && known->bytes == block.bytes &&
-      platform::crc32c(known->data, known->bytes) == block.file->checksum(block.place)) {
+      os::crc32c(known->data, known->bytes) == block.file->checksum(block.place)) {
     return;
   }
   add(iteration, block);

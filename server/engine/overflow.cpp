@@ -13,8 +13,6 @@
 namespace leat::server {
 namespace {
 
-using platform::format_bytes;
-
 // A wait of this length is worth a line; with a short timeout half of that.
 constexpr std::int64_t kSayAfterNs = 10'000'000'000;
 

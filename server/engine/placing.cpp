@@ -20,13 +20,13 @@ constexpr std::int64_t kOthersLimitNs = 10'000'000'000;
 }  // namespace
 
 bool Placing::has_memory_nodes() const {
-  return host_.machine() && host_.machine()->nodes_of(platform::allowed_cpus()).size() > 1;
+  return host_.machine() && host_.machine()->nodes_of(os::allowed_cpus()).size() > 1;
 }
 
 void Placing::place_when_known() {
   const bool known = session_.clients.all_have_attached() && !session_.clients.any_awaited();
   if (!known) return;
-  const platform::RanksOfNode::Known node = host_.ranks_of_node(affinities());
+  const node::RanksOfNode::Known node = host_.ranks_of_node(affinities());
   if (!must_wait(node.all)) place(node.ranks);
 }
 
@@ -38,8 +38,8 @@ bool Placing::must_wait(bool all_known) {
   return false;
 }
 
-std::vector<platform::CpuSet> Placing::affinities() const {
-  std::vector<platform::CpuSet> all;
+std::vector<os::CpuSet> Placing::affinities() const {
+  std::vector<os::CpuSet> all;
   for (const ClientLink& client : session_.clients) all.push_back(client.affinity());
   return all;
 }
@@ -57,40 +57,39 @@ Placing::Ranks Placing::ranks_here() const {
 }
 
 // With one server the dead have no say; of several each has to see the same.
-platform::Placement Placing::placement(const std::vector<platform::CpuSet>& of_node) const {
+node::Placement Placing::placement(const std::vector<os::CpuSet>& of_node) const {
   const RunFacts& facts = session_.run.facts;
-  const platform::Machine& machine = *host_.machine();
-  const platform::CpuSet allowed = platform::allowed_cpus();
+  const os::Machine& machine = *host_.machine();
+  const os::CpuSet allowed = os::allowed_cpus();
   if (facts.servers == 1) {
-    return platform::place_server(
-        machine, allowed, ranks_here().affinities,
-        static_cast<int>(session_.run.model.architecture.dedicated_cores));
+    return node::place_server(machine, allowed, ranks_here().affinities,
+                              static_cast<int>(session_.run.model.architecture.dedicated_cores));
   }
-  return platform::place_servers(machine, allowed, of_node, facts.cores_on_node,
-                                 facts.servers)[static_cast<std::size_t>(facts.server)];
+  return node::place_servers(machine, allowed, of_node, facts.cores_on_node,
+                             facts.servers)[static_cast<std::size_t>(facts.server)];
 }
 
-void Placing::place(const std::vector<platform::CpuSet>& of_node) {
+void Placing::place(const std::vector<os::CpuSet>& of_node) {
   if (!host_.machine()) return session_.memory.prefault_in_background();
-  const platform::Machine& machine = *host_.machine();
+  const os::Machine& machine = *host_.machine();
   const model::Architecture& architecture = session_.run.model.architecture;
   const Ranks ranks = ranks_here();
-  const platform::CpuSet allowed = platform::allowed_cpus();
+  const os::CpuSet allowed = os::allowed_cpus();
   const int wanted = static_cast<int>(architecture.dedicated_cores);
-  const platform::Placement placement = this->placement(of_node);
+  const node::Placement placement = this->placement(of_node);
   host_.run_on(placement);
   session_.run.facts.cores_are_shared = placement.shared;
   dispatcher_.scripts().place(placement.cpus);
-  const platform::MemoryPlacement memory = platform::place_memory(
+  const node::MemoryPlacement memory = node::place_memory(
       machine, allowed, placement, ranks.affinities, policy_of(architecture.numa));
   if (has_memory_nodes()) bind_memory(memory, ranks.clients);
   session_.memory.prefault_in_background();
-  PlacementNote note{platform::describe(placement), platform::describe(memory, ranks.names), {}};
+  PlacementNote note{node::describe(placement), node::describe(memory, ranks.names), {}};
   session_.run.log->debug(
       "{} on this node, buffer {} on {}, server on {}", counted(session_.clients.size(), "rank"),
-      platform::format_bytes(session_.run.segment.header().data_bytes), note.memory, note.server);
+      format_bytes(session_.run.segment.header().data_bytes), note.memory, note.server);
   for (std::string& line :
-       platform::warnings(machine, placement, ranks.affinities, ranks.names, wanted)) {
+       node::warnings(machine, placement, ranks.affinities, ranks.names, wanted)) {
     session_.run.log->warn("{}", line);
     note.warnings.push_back(std::move(line));
   }
@@ -98,18 +97,18 @@ void Placing::place(const std::vector<platform::CpuSet>& of_node) {
 }
 
 // Containers refuse that: then the memory lies where the kernel puts it.
-void Placing::bind_memory(const platform::MemoryPlacement& memory,
+void Placing::bind_memory(const node::MemoryPlacement& memory,
                           const std::vector<std::uint32_t>& here) {
   const shm::Segment& segment = session_.run.segment;
   const shm::SegmentHeader& header = segment.header();
   const shm::Region data{header.data_offset, header.data_bytes};
   if (!memory.interleaved.empty()) {
-    platform::interleave_memory(segment.at<char>(data.offset), data.bytes, memory.interleaved);
+    os::interleave_memory(segment.at<char>(data.offset), data.bytes, memory.interleaved);
     return;
   }
   for (const Zone& zone : zones_of(data, header.region_bytes, memory.of_rank)) {
     for (const shm::Region& range : zone.ranges())
-      platform::prefer_memory_node(segment.at<char>(range.offset), range.bytes, zone.node);
+      os::prefer_memory_node(segment.at<char>(range.offset), range.bytes, zone.node);
     for (std::size_t i = 0; i < here.size(); ++i) {
       if (memory.of_rank[i] == zone.node) session_.memory.regions().prefer(here[i], zone.ranges());
     }

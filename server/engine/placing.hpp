@@ -29,17 +29,17 @@ class Placing {
 
  private:
   struct Ranks {  // that are here
-    std::vector<platform::CpuSet> affinities;
+    std::vector<os::CpuSet> affinities;
     std::vector<int> names;
     std::vector<std::uint32_t> clients;
   };
 
   bool must_wait(bool all_known);
-  void place(const std::vector<platform::CpuSet>& of_node);
-  platform::Placement placement(const std::vector<platform::CpuSet>& of_node) const;
-  std::vector<platform::CpuSet> affinities() const;
+  void place(const std::vector<os::CpuSet>& of_node);
+  node::Placement placement(const std::vector<os::CpuSet>& of_node) const;
+  std::vector<os::CpuSet> affinities() const;
   Ranks ranks_here() const;
-  void bind_memory(const platform::MemoryPlacement& memory, const std::vector<std::uint32_t>& here);
+  void bind_memory(const node::MemoryPlacement& memory, const std::vector<std::uint32_t>& here);
 
   SessionState& session_;
   Dispatcher& dispatcher_;

@@ -24,7 +24,7 @@ Lanes::Lanes(const std::vector<const void*>& libraries, std::size_t most) : stor
 void Lanes::start(Executor& executor) {
   try {
     for (std::size_t lane = 1; lane < stores_.size(); ++lane) {
-      workers_.push_back(std::make_unique<platform::Worker>());
+      workers_.push_back(std::make_unique<os::Worker>());
       executor.start(*workers_.back(), "leat stores");
     }
   } catch (const std::system_error&) {

@@ -34,8 +34,8 @@ class Lanes {
   void run(const Call& call);
 
  private:
-  std::vector<std::vector<std::size_t>> stores_;            // by lane; the first is the caller's
-  std::vector<std::unique_ptr<platform::Worker>> workers_;  // of the others
+  std::vector<std::vector<std::size_t>> stores_;      // by lane; the first is the caller's
+  std::vector<std::unique_ptr<os::Worker>> workers_;  // of the others
 };
 
 // A thread for stores that may leave iterations out: it makes calls in order, and who has asked for
@@ -71,7 +71,7 @@ class SideLane {
 
   std::function<void()> ended_;
   mutable std::mutex mutex_;  // of what errands have
-  platform::Worker worker_;
+  os::Worker worker_;
 };
 
 // Stores that may leave iterations out, when-slow="skip". Each is called beside the others, and

@@ -336,7 +336,7 @@ std::string Pipeline::slowest() const {
   for (const auto& store : stores_) {
     const StoreNode::Busy busy = store->busy();
     if (busy.since_ns == 0) continue;
-    const std::int64_t seconds = (platform::now_ns() - busy.since_ns) / 1'000'000'000;
+    const std::int64_t seconds = (os::now_ns() - busy.since_ns) / 1'000'000'000;
     if (seconds <= longest) continue;
     longest = seconds;
     text = "store \"" + store->plugin().store() + "\" has worked on iteration " +

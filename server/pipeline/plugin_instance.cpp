@@ -29,9 +29,9 @@ namespace {
 // What a call has published that fails, is dropped.
 template <class Call>
 std::string timed(PluginWork* work, PluginHost* host, const Call& call) {
-  const std::int64_t begun_ns = platform::now_ns();
+  const std::int64_t begun_ns = os::now_ns();
   std::string error = call();
-  work->ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
+  work->ns += static_cast<std::uint64_t>(os::now_ns() - begun_ns);
   if (!error.empty()) host->call_failed();
   return error;
 }

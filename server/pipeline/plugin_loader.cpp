@@ -33,7 +33,7 @@ Error refused(const std::string& path, const std::string& why) {
 
 Result<Peeked> peek(const std::string& path) {
   Peeked words;
-  const Result<void> read = platform::peek_exported(path, kEntry, &words, sizeof words);
+  const Result<void> read = os::peek_exported(path, kEntry, &words, sizeof words);
   if (!read) return read.error();
   if (words.abi != LEAT_PLUGIN_ABI) {
     return refused(path, "it was built for plugin ABI " + std::to_string(words.abi) +
@@ -56,7 +56,7 @@ Result<std::string> find_builtin(const std::string& type) {
   std::string tried;
   for (const char* lib : {"lib", LEAT_INSTALL_LIBDIR}) {
     const std::string path =
-        platform::path_beside_program(fs::path("..") / lib / "leat" / "plugins" / (type + ".so"));
+        os::path_beside_program(fs::path("..") / lib / "leat" / "plugins" / (type + ".so"));
     if (fs::exists(path)) return path;
     if (tried.find(path) == std::string::npos) tried += (tried.empty() ? "" : ", ") + path;
   }
@@ -65,7 +65,7 @@ Result<std::string> find_builtin(const std::string& type) {
 }
 
 Result<LoadedPlugin> load_own_plugin(const std::string& path) {
-  const std::string why = platform::why_unsafe_to_run(path);
+  const std::string why = os::why_unsafe_to_run(path);
   if (!why.empty()) return refused(path, why);
   return load_plugin(path);
 }
@@ -74,7 +74,7 @@ Result<LoadedPlugin> load_plugin(const std::string& path) {
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   const Result<Peeked> words = peek(file);
   if (!words) return words.error();
-  const Result<const void*> entry = platform::load_symbol(file, kEntry);
+  const Result<const void*> entry = os::load_symbol(file, kEntry);
   if (!entry) return entry.error();
   leat_plugin plugin{};
   std::memcpy(&plugin, *entry, std::min<std::size_t>(words->size, sizeof plugin));
@@ -146,10 +146,10 @@ constexpr leat_plugin kFunctionPlugin = {LEAT_PLUGIN_ABI,
 
 Result<LoadedPlugin> load_event_function(const std::string& library, const std::string& function) {
   const std::string path = path_of(library);
-  const std::string why = platform::why_unsafe_to_run(path);
+  const std::string why = os::why_unsafe_to_run(path);
   if (!why.empty())
     return Error{Status::ERROR_CONFIG, "the library \"" + path + "\" cannot be used: " + why};
-  const Result<const void*> symbol = platform::load_symbol(path, function);
+  const Result<const void*> symbol = os::load_symbol(path, function);
   if (!symbol) return symbol.error();
   return LoadedPlugin(kFunctionPlugin, const_cast<void*>(*symbol));
 }

@@ -76,7 +76,7 @@ std::string StoreNode::process(const Publication& publication,
 template <class Call>
 std::string StoreNode::watched(std::int64_t iteration, const Call& call) {
   busy_iteration_.store(iteration, std::memory_order_relaxed);
-  busy_since_ns_.store(platform::now_ns(), std::memory_order_release);
+  busy_since_ns_.store(os::now_ns(), std::memory_order_release);
   const CrashNote note(&progress_.crashes);
   std::string error = call();
   busy_since_ns_.store(0, std::memory_order_release);

@@ -78,7 +78,7 @@ void WorkTeam::work() {
     changed_.wait(lock, [&] { return closing_ || (job = next_job()); });
     if (!job) return;
     // Each time: who places the server's threads binds those that are there, these too.
-    if (!cores_.empty()) platform::set_affinity(cores_);
+    if (!cores_.empty()) os::set_affinity(cores_);
     help(*job, lock);
   }
 }
@@ -136,11 +136,11 @@ PieceTrace::PieceTrace(std::string folder, std::string store, std::shared_ptr<Lo
 PieceTrace::~PieceTrace() {
   flush();
   for (auto& [number, thread] : threads_)
-    thread.file << "# until " << platform::now_ns() - origin_ns_ << '\n' << std::flush;
+    thread.file << "# until " << os::now_ns() - origin_ns_ << '\n' << std::flush;
 }
 
 void PieceTrace::add(std::int64_t begun_ns) {
-  const Piece piece{begun_ns, platform::now_ns() - begun_ns, platform::current_core()};
+  const Piece piece{begun_ns, os::now_ns() - begun_ns, os::current_core()};
   const std::lock_guard<std::mutex> lock(mutex_);
   threads_[std::this_thread::get_id()].pieces.push_back(piece);
   // Of threads that began at the same time, another one's may come first.
@@ -170,8 +170,8 @@ void PieceTrace::write(OfThread& thread) {
 void PieceTrace::open(OfThread& thread) {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  thread.file.open(folder_ + "/analytics-" + platform::node_name() + "-" +
-                   std::to_string(platform::this_process().pid) + "-" + store_ + "-" +
+  thread.file.open(folder_ + "/analytics-" + os::node_name() + "-" +
+                   std::to_string(os::this_process().pid) + "-" + store_ + "-" +
                    std::to_string(opened_++) + ".txt");
   thread.file << "# start_ns duration_ns; 0 is " << origin_ns_ << " of CLOCK_MONOTONIC\n";
 }

@@ -41,7 +41,7 @@ class PieceRunner {
 class WorkTeam final : public PieceRunner {
  public:
   /// `members`: that help those who call run(). `cores`: on which they do so; none: where they are.
-  explicit WorkTeam(std::size_t members, const platform::CpuSet& cores = {})
+  explicit WorkTeam(std::size_t members, const os::CpuSet& cores = {})
       : members_(members), cores_(cores) {}
   WorkTeam(const WorkTeam&) = delete;
   ~WorkTeam() override;
@@ -59,7 +59,7 @@ class WorkTeam final : public PieceRunner {
   void help(Job& job, std::unique_lock<std::mutex>& lock);
 
   std::size_t members_;
-  platform::CpuSet cores_;
+  os::CpuSet cores_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Job*> jobs_;
@@ -70,7 +70,7 @@ class WorkTeam final : public PieceRunner {
 // Those who do pieces of iterations, one for each schedule.
 struct ServerCores {
   std::size_t dedicated = 1;  ///< how many are the server's own
-  platform::CpuSet all{};     ///< that may be used while the simulation waits
+  os::CpuSet all{};           ///< that may be used while the simulation waits
   PieceRunner* lent{};        ///< threads that the simulation lends; null: none
 };
 
@@ -132,8 +132,7 @@ class PieceTrace {
 /// A piece, from here to the end of the block. `trace` may be null.
 class TracedPiece {
  public:
-  explicit TracedPiece(PieceTrace* trace)
-      : trace_(trace), begun_ns_(trace ? platform::now_ns() : 0) {}
+  explicit TracedPiece(PieceTrace* trace) : trace_(trace), begun_ns_(trace ? os::now_ns() : 0) {}
   TracedPiece(const TracedPiece&) = delete;
   ~TracedPiece() {
     if (trace_) trace_->add(begun_ns_);

@@ -34,7 +34,7 @@ class Executor {
   /// Calls `work` once, on a thread of its own called `name` (of at most 15 characters). Throws
   /// std::system_error when there is none to be had. From any thread.
   virtual std::jthread run(const char* name, Urgency urgency, std::function<void()> work) = 0;
-  void start(platform::Worker& worker, const char* name) {
+  void start(os::Worker& worker, const char* name) {
     worker.start([this, name](std::function<void()> work) {
       return run(name, Urgency::behind_others, std::move(work));
     });

@@ -18,27 +18,27 @@ constexpr int kMostDepth = 16;
 // Memory is taken as the bytes come, not as they are promised.
 constexpr std::size_t kLeastRoom = std::size_t{1} << 20;
 
-FrameStatus status_of(platform::Arrived arrived) {
+FrameStatus status_of(os::Arrived arrived) {
   switch (arrived) {
-    case platform::Arrived::all:
+    case os::Arrived::all:
       return FrameStatus::frame;
-    case platform::Arrived::late:
+    case os::Arrived::late:
       return FrameStatus::late;
-    case platform::Arrived::ended:
+    case os::Arrived::ended:
       return FrameStatus::ended;
   }
   return FrameStatus::ended;
 }
 
 FrameStatus receive_text(int socket, std::uint64_t bytes, std::string* text,
-                         std::int64_t deadline_ns, const platform::GivenUp& given_up) {
+                         std::int64_t deadline_ns, const os::GivenUp& given_up) {
   text->clear();
   FrameStatus status = FrameStatus::frame;
   while (status == FrameStatus::frame && text->size() < bytes) {
     const std::size_t had = text->size();
     text->resize(std::min<std::uint64_t>(bytes, std::max(kLeastRoom, 2 * had)));
-    status = status_of(platform::receive_all(socket, text->data() + had, text->size() - had,
-                                             deadline_ns, given_up));
+    status = status_of(
+        os::receive_all(socket, text->data() + had, text->size() - had, deadline_ns, given_up));
   }
   return status;
 }
@@ -46,15 +46,15 @@ FrameStatus receive_text(int socket, std::uint64_t bytes, std::string* text,
 }  // namespace
 
 bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns,
-                const platform::GivenUp& given_up) {
+                const os::GivenUp& given_up) {
   // Texts of the simulation may be in any encoding; JSON is in UTF-8.
   const std::string head =
       frame.head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::uint64_t lengths[2] = {head.size(), frame.data.size()};
   std::string start(reinterpret_cast<const char*>(lengths), sizeof lengths);
   start += head;
-  return platform::send_all(socket, start.data(), start.size(), deadline_ns, given_up) &&
-         platform::send_all(socket, frame.data.data(), frame.data.size(), deadline_ns, given_up);
+  return os::send_all(socket, start.data(), start.size(), deadline_ns, given_up) &&
+         os::send_all(socket, frame.data.data(), frame.data.size(), deadline_ns, given_up);
 }
 
 bool parse_head(const std::string& text, nlohmann::json* head) {
@@ -70,10 +70,10 @@ bool parse_head(const std::string& text, nlohmann::json* head) {
 }
 
 FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns,
-                          const platform::GivenUp& given_up) {
+                          const os::GivenUp& given_up) {
   std::uint64_t lengths[2] = {};
   FrameStatus status =
-      status_of(platform::receive_all(socket, lengths, sizeof lengths, deadline_ns, given_up));
+      status_of(os::receive_all(socket, lengths, sizeof lengths, deadline_ns, given_up));
   if (status != FrameStatus::frame) return status;
   if (lengths[0] > kMostHeadBytes || lengths[1] > kMostBytes) return FrameStatus::malformed;
   std::string head;

@@ -28,7 +28,7 @@ enum class FrameStatus { frame, late, ended, malformed };
 
 /// False when the other side is gone, or takes nothing until `deadline_ns` of the monotonic clock.
 bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns,
-                const platform::GivenUp& given_up = {});
+                const os::GivenUp& given_up = {});
 
 /// False when `text` is no JSON object, or nested absurdly deep. Never throws for what the text
 /// says.
@@ -36,7 +36,7 @@ bool parse_head(const std::string& text, nlohmann::json* head);
 
 /// `ended`: the other side is gone or was given up.
 FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns,
-                          const platform::GivenUp& given_up = {});
+                          const os::GivenUp& given_up = {});
 
 // What is said in frames, decoded. A worker runs code of anybody's: whatever it says, these functions
 // neither throw nor believe it; what makes no sense reads as if it had not been said.

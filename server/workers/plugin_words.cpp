@@ -228,7 +228,7 @@ class PieceThreads final : public Executor {
  public:
   std::jthread run(const char* name, Urgency, std::function<void()> work) override {
     return std::jthread([name, work = std::move(work)] {
-      platform::name_thread(name);
+      os::name_thread(name);
       work();
     });
   }
@@ -319,7 +319,7 @@ class PluginAtWork {
 
   Frame answer(const std::string& error) {
     IdleGate::Work work = gate_.take_work();
-    if (started_) work.ns = platform::now_ns() - started_->begun_ns;
+    if (started_) work.ns = os::now_ns() - started_->begun_ns;
     Frame frame{{{"kind", "answer"},
                  {"error", error},
                  {"work_ns", work.ns},
@@ -340,7 +340,7 @@ class PluginAtWork {
   }
 
   void tell_progress() {
-    const std::int64_t now_ns = platform::now_ns();
+    const std::int64_t now_ns = os::now_ns();
     std::int64_t told_ns = told_ns_.load(std::memory_order_relaxed);  // nothing hangs on it
     if (now_ns - told_ns < kProgressNs || !told_ns_.compare_exchange_strong(told_ns, now_ns))
       return;
@@ -383,8 +383,8 @@ int work_with(ToLeatd& leatd) {
 
 int work_for_plugin() {
   const char* const idle = std::getenv("LEAT_WORKER_IDLE");
-  if (idle && std::string_view(idle) == "1") platform::run_when_idle();
-  platform::set_affinity(platform::allowed_cpus());
+  if (idle && std::string_view(idle) == "1") os::run_when_idle();
+  os::set_affinity(os::allowed_cpus());
   ToLeatd leatd;
   return work_with(leatd);
 }

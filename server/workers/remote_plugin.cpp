@@ -28,10 +28,10 @@ constexpr int kMostFailures = 3;
 
 WorkerPlan plugin_plan(const model::Model& model, std::uint32_t store, const WorkersRun& run) {
   WorkerPlan plan;
-  plan.command = {platform::path_beside_program("leat_plugin_worker"), model.stores[store].name};
+  plan.command = {os::path_beside_program("leat_plugin_worker"), model.stores[store].name};
   const model::Store& told = model.stores[store];
   plan.idle = told.runs != model::Schedule::coordinated;
-  plan.cores = platform::allowed_cpus().count();
+  plan.cores = os::allowed_cpus().count();
   plan.stop_limit_ns = static_cast<std::int64_t>(model.architecture.timeout_seconds * 1e9);
   plan.setup =
       std::make_shared<nlohmann::json>(nlohmann::json{{"segment", run.segment.name()},
@@ -134,7 +134,7 @@ void RemotePlugin::take_message(const Frame& message) {
 }
 
 std::string RemotePlugin::do_process(const Iteration& iteration, std::size_t waiting) {
-  const std::int64_t begun_ns = platform::now_ns();
+  const std::int64_t begun_ns = os::now_ns();
   const shm::Segment& segment = workers_.segment;
   std::uint64_t bytes = 0;
   for (const Block& block : iteration.blocks)
@@ -146,8 +146,8 @@ std::string RemotePlugin::do_process(const Iteration& iteration, std::size_t wai
       &answer);
   const std::int64_t waited_ns = number_in(answer, "waited_ns");
   store_published(iteration.number, std::move(answer));
-  work_.ns += static_cast<std::uint64_t>(
-      std::max<std::int64_t>(0, platform::now_ns() - begun_ns - waited_ns));
+  work_.ns +=
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, os::now_ns() - begun_ns - waited_ns));
   if (takes().blocks_of(iteration)) ++work_.calls;
   if (error.empty()) work_.bytes += bytes;
   return error;
@@ -155,11 +155,11 @@ std::string RemotePlugin::do_process(const Iteration& iteration, std::size_t wai
 
 std::string RemotePlugin::do_process(const Publication& publication,
                                      const std::vector<const Product*>& wanted) {
-  const std::int64_t begun_ns = platform::now_ns();
+  const std::int64_t begun_ns = os::now_ns();
   Frame answer;
   std::string error = ask(products_order(publication, wanted), &answer);
   store_published(publication.iteration, std::move(answer));
-  work_.ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
+  work_.ns += static_cast<std::uint64_t>(os::now_ns() - begun_ns);
   if (error.empty()) work_.products_taken += wanted.size();
   return error;
 }

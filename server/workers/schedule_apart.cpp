@@ -142,9 +142,9 @@ void IdleGate::sleep() noexcept {
     const std::uint32_t client = (first + i) % ranks_;
     const std::atomic<std::uint32_t>& word = segment_.client(client).client->idle_phase;
     const std::uint32_t seen = word.load(std::memory_order_seq_cst);
-    if (!is_idle(client) && seen % 2 == 0) return platform::futex_wait(word, seen, kLookAgainNs);
+    if (!is_idle(client) && seen % 2 == 0) return os::futex_wait(word, seen, kLookAgainNs);
   }
-  platform::pause_shortly();  // all idle, and all that they leave is in use
+  os::pause_shortly();  // all idle, and all that they leave is in use
 }
 
 void IdleGate::await() noexcept {
@@ -156,13 +156,13 @@ std::int64_t IdleGate::enter() noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (at_work_ >= idle_cores()) continue;
     ++at_work_;
-    return platform::now_ns();
+    return os::now_ns();
   }
 }
 
 void IdleGate::leave(std::int64_t begun_ns) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::int64_t ns = platform::now_ns() - begun_ns;
+  const std::int64_t ns = os::now_ns() - begun_ns;
   work_.ns += ns;
   ++work_.pieces;
   if (at_work_ > idle_cores()) {
@@ -229,9 +229,9 @@ bool CollectiveStart::is_anybody_held_up() const noexcept {
 }
 
 CollectiveStart::Start CollectiveStart::await(std::int64_t iteration) const noexcept {
-  const std::int64_t since_ns = platform::now_ns();
+  const std::int64_t since_ns = os::now_ns();
   const auto start = [since_ns](const char* how, std::int64_t exit_ns = 0) {
-    const std::int64_t now_ns = platform::now_ns();
+    const std::int64_t now_ns = os::now_ns();
     return Start{how, now_ns, now_ns - since_ns, exit_ns > 0 ? now_ns - exit_ns : 0};
   };
   const std::optional<Goal> goal = goal_of(iteration);
@@ -241,9 +241,9 @@ CollectiveStart::Start CollectiveStart::await(std::int64_t iteration) const noex
     if (static_cast<std::int32_t>(now - goal->number) >= 0)
       return start(goal->is_first ? "first" : "later",
                    goal->lane->collective_ns.load(std::memory_order_relaxed));
-    const std::int64_t left_ns = since_ns + defer_max_ns_ - platform::now_ns();
+    const std::int64_t left_ns = since_ns + defer_max_ns_ - os::now_ns();
     if (left_ns <= 0) return start("deferred");
-    platform::futex_wait(goal->lane->collectives, now, std::min(left_ns, kLookForWaitersNs));
+    os::futex_wait(goal->lane->collectives, now, std::min(left_ns, kLookForWaitersNs));
   }
   return start("at once");
 }

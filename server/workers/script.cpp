@@ -24,13 +24,13 @@ std::shared_ptr<const void> PendingIterations::hold(std::int64_t iteration) cons
           }};
 }
 
-ConstantsFile::ConstantsFile() : file_(platform::memory_file("leat-constants")) {}
+ConstantsFile::ConstantsFile() : file_(os::memory_file("leat-constants")) {}
 
 void ConstantsFile::store(const Block& block) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Block kept = block;
   kept.lease = end_;
-  if (!platform::write_at(file_.get(), block.data, block.bytes, end_)) return;
+  if (!os::write_at(file_.get(), block.data, block.bytes, end_)) return;
   end_ += round_up(block.bytes, kBlockAlignment);
   blocks_[{block.variable, block.rank, block.block}] = kept;
 }

@@ -57,7 +57,7 @@ class ConstantsFile {
   std::vector<Block> blocks() const;
 
  private:
-  platform::UniqueFd file_;
+  os::UniqueFd file_;
   std::uint64_t end_ = 0;
   mutable std::mutex mutex_;
   std::map<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>, Block> blocks_;

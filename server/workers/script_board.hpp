@@ -67,7 +67,7 @@ struct ScriptBoard {
   std::vector<std::unique_ptr<ScriptSeat>> seats;
   std::uint64_t orders = 0;    // given to processes so far
   std::set<std::string> said;  // problems of all scripts, each of which is said once
-  platform::CpuSet cpus;       // of the processes
+  os::CpuSet cpus;             // of the processes
 };
 
 /// What does not change while they are at work, or has a lock of its own.

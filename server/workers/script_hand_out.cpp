@@ -25,7 +25,7 @@ constexpr std::int64_t kLongStartNs = 10'000'000'000;
 }  // namespace
 
 void ScriptHandOut::run() {
-  const int orphans = platform::end_orphaned_families();
+  const int orphans = os::end_orphaned_families();
   if (orphans > 0)
     context_.log->info("{} processes that scripts of a dead server had started were ended",
                        orphans);
@@ -83,7 +83,7 @@ void ScriptHandOut::look_for_changes() {
 void ScriptHandOut::warn_of_groups(const std::vector<ScriptFile>& files) {
   for (const ScriptFile& file : files) {
     if (!looked_at_.insert(file.path).second) continue;
-    const std::string warning = platform::group_warning(file.path);
+    const std::string warning = os::group_warning(file.path);
     if (!warning.empty() && looked_at_.insert(warning).second)
       context_.log->warn("scripts: {}", warning);
   }
@@ -140,7 +140,7 @@ std::size_t ScriptHandOut::add_seat() {
 // Scripts that wait for another one's long call go on in another process.
 void ScriptHandOut::relieve() {
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  const std::int64_t now_ns = platform::now_ns();
+  const std::int64_t now_ns = os::now_ns();
   for (Script& script : board_.scripts) {
     ScriptSeat& seat = *board_.seats[script.worker];
     const std::int64_t is_long_ns = seat.running_iteration < 0 ? kLongStartNs : kLongCallNs;

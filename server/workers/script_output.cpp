@@ -39,9 +39,9 @@ std::vector<std::string> files_that_end_with(const std::string& ending, const st
 }  // namespace
 
 void remove_dead_parts(const std::string& folder) {
-  const std::string ending = "." + platform::node_name() + ".part";
+  const std::string ending = "." + os::node_name() + ".part";
   for (const std::string& path : files_that_end_with(ending, folder)) {
-    const platform::LockTry attempt = platform::try_lock(path);  // held while it is removed
+    const os::LockTry attempt = os::try_lock(path);  // held while it is removed
     if (attempt.lock) unlink(path.c_str());
   }
 }
@@ -55,8 +55,8 @@ constexpr std::int64_t kSweepLimitNs = 60'000'000'000;
 
 // What warns a whole job does not end it.
 void outlive_others() {
-  platform::close_from(platform::kReportFd + 1);
-  platform::stand_apart();
+  os::close_from(os::kReportFd + 1);
+  os::stand_apart();
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) signal(number, SIG_IGN);
 }
 
@@ -64,7 +64,7 @@ bool has_ended_well() {
   char word = 0;
   ssize_t got = 0;
   do {
-    got = read(platform::kReportFd, &word, 1);
+    got = read(os::kReportFd, &word, 1);
   } while (got < 0 && errno == EINTR);
   return got == 1 && word == kAllIsWell;
 }
@@ -73,21 +73,21 @@ bool has_ended_well() {
 
 ScriptGuard::~ScriptGuard() {
   if (pid_ <= 0) return;
-  platform::send_all(line_.get(), &kAllIsWell, 1, platform::now_ns() + kEndLimitNs);
-  if (platform::reap(pid_, kEndLimitNs)) return;
+  os::send_all(line_.get(), &kAllIsWell, 1, os::now_ns() + kEndLimitNs);
+  if (os::reap(pid_, kEndLimitNs)) return;
   kill(pid_, SIGKILL);  // somebody has stopped it
-  platform::reap(pid_, kEndLimitNs);
+  os::reap(pid_, kEndLimitNs);
 }
 
 std::string ScriptGuard::ensure() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (pid_ > 0 && !platform::reap(pid_, 0)) return "";
+  if (pid_ > 0 && !os::reap(pid_, 0)) return "";
   pid_ = -1;
-  Result<std::pair<platform::UniqueFd, platform::UniqueFd>> ends = platform::stream_pair();
+  Result<std::pair<os::UniqueFd, os::UniqueFd>> ends = os::stream_pair();
   if (!ends) return ends.error().message;
-  const Result<pid_t> started = platform::start(
-      {platform::path_beside_program("leatd"), "--guard-scripts", std::to_string(getpid())},
-      {{ends->second.get(), platform::kReportFd}});
+  const Result<pid_t> started =
+      os::start({os::path_beside_program("leatd"), "--guard-scripts", std::to_string(getpid())},
+                {{ends->second.get(), os::kReportFd}});
   if (!started) return started.error().message;
   pid_ = *started;
   line_ = std::move(ends->first);
@@ -98,10 +98,10 @@ int guard_scripts(pid_t guarded) {
   outlive_others();
   if (has_ended_well()) return 0;
   // Families are orphaned when their maker is dead, which comes after the end of the line.
-  const platform::Deadline deadline = platform::Deadline::in_ns(kSweepLimitNs);
-  for (bool any = true; any && !deadline.passed(); platform::pause_shortly()) {
+  const os::Deadline deadline = os::Deadline::in_ns(kSweepLimitNs);
+  for (bool any = true; any && !deadline.passed(); os::pause_shortly()) {
     const bool is_dead = getppid() != guarded;
-    any = platform::end_orphaned_families() > 0 || !is_dead;
+    any = os::end_orphaned_families() > 0 || !is_dead;
   }
   return 0;
 }
@@ -123,8 +123,8 @@ ScriptOutput::ScriptOutput(const model::Model& model, const RunFacts& facts,
       is_named_(model.scripts.output != model.name + "-scripts") {
   std::string name = model.scripts.output;
   if (!facts.has_all_ranks() && !is_named_)
-    name += "-" + numbered_node(platform::host_name(), facts.node_number);
-  name = platform::name_of_server(name, facts.server);
+    name += "-" + numbered_node(os::host_name(), facts.node_number);
+  name = node::name_of_server(name, facts.server);
   path_ = fs::absolute((fs::path(folder) / name).lexically_normal()).string();
 }
 
@@ -152,7 +152,7 @@ std::string ScriptOutput::append(const std::string& name, const std::string& tex
                                  const std::string& head) const {
   std::error_code error;
   fs::create_directories(path_, error);
-  const platform::Folder folder(path_);
+  const os::Folder folder(path_);
   return folder.append(name, folder.exists(name) ? text : head + text);
 }
 

@@ -24,7 +24,7 @@ void remove_dead_parts(const std::string& folder);
 
 // A process beside leatd for the case that leatd is killed: it ends then what scripts have started.
 // The workers themselves end with leatd; what they have forked does not, and is not known to
-// anybody any more but by its mark (platform::family_mark).
+// anybody any more but by its mark (os::family_mark).
 class ScriptGuard {
  public:
   ScriptGuard() = default;
@@ -39,7 +39,7 @@ class ScriptGuard {
  private:
   std::mutex mutex_;
   pid_t pid_ = -1;
-  platform::UniqueFd line_;  // the other end is told that all is well, or finds that we are dead
+  os::UniqueFd line_;  // the other end is told that all is well, or finds that we are dead
 };
 
 /// What the process does, `leatd --guard-scripts <process id of leatd>`. Returns its exit status.

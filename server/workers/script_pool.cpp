@@ -45,7 +45,7 @@ Content content_of(const ScriptBoard::News& news) {
 WorkerPlan plan_of(const Run& run, int constants_fd) {
   const model::Model& model = run.model;
   WorkerPlan plan;
-  plan.command = {platform::find_program(model.scripts.interpreter), python_launcher(), "worker"};
+  plan.command = {os::find_program(model.scripts.interpreter), python_launcher(), "worker"};
   plan.setup = std::make_shared<nlohmann::json>(model::to_json_for_scripts(model));
   nlohmann::json& setup = *plan.setup;
   setup["session"] = run.facts.session;
@@ -57,8 +57,8 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
   setup["memory"] = model.scripts.memory_bytes;
   setup["resumed"] = run.facts.resumed;
   plan.idle = model.scripts.runs == model::Schedule::idle;
-  plan.cores = plan.idle ? platform::allowed_cpus().count()
-                         : static_cast<int>(model.architecture.dedicated_cores);
+  plan.cores =
+      plan.idle ? os::allowed_cpus().count() : static_cast<int>(model.architecture.dedicated_cores);
   plan.constants_fd = constants_fd;
   plan.stop_limit_ns = static_cast<std::int64_t>(model.architecture.timeout_seconds * 1e9);
   return plan;
@@ -185,7 +185,7 @@ bool ScriptPool::are_new() const {
   const std::lock_guard<std::mutex> lock(board_.mutex);
   return !board_.have_looked ||
          std::any_of(board_.scripts.begin(), board_.scripts.end(),
-                     [now_ns = platform::now_ns()](const Script& s) { return s.is_new(now_ns); });
+                     [now_ns = os::now_ns()](const Script& s) { return s.is_new(now_ns); });
 }
 
 void ScriptPool::let_go_for_memory() {
@@ -220,12 +220,12 @@ void ScriptPool::record_steering(const AuditEntry& entry) {
   board_.changed.notify_all();
 }
 
-void ScriptPool::place(const platform::CpuSet& cpus) {
+void ScriptPool::place(const os::CpuSet& cpus) {
   const std::lock_guard<std::mutex> lock(board_.mutex);
   const bool idle = context_.model.scripts.runs == model::Schedule::idle;
-  board_.cpus = idle ? platform::allowed_cpus() : cpus;
+  board_.cpus = idle ? os::allowed_cpus() : cpus;
   for (const auto& seat : board_.seats) {
-    if (seat->process.runs()) platform::set_affinity_of_process(board_.cpus, seat->process.pid());
+    if (seat->process.runs()) os::set_affinity_of_process(board_.cpus, seat->process.pid());
   }
 }
 
@@ -306,7 +306,7 @@ std::string ScriptPool::slowest() const {
   std::int64_t longest_ns = 1'000'000'000;
   for (const auto& seat : board_.seats) {
     if (!seat->running || seat->running_iteration < 0) continue;
-    const std::int64_t since_ns = platform::now_ns() - seat->running_since_ns;
+    const std::int64_t since_ns = os::now_ns() - seat->running_since_ns;
     if (since_ns < longest_ns) continue;
     longest_ns = since_ns;
     text = fmt::format("script \"{}\" has held iteration {} for {} s", seat->running->file.name,

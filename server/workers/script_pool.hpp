@@ -62,7 +62,7 @@ class ScriptPool {
   /// A row for <output>/steering.csv, the audit trail.
   void record_steering(const AuditEntry& entry);
   /// Where the processes run, from now on.
-  void place(const platform::CpuSet& cpus);
+  void place(const os::CpuSet& cpus);
   /// How each has fared so far.
   std::map<std::string, ScriptFate> fates() const;
   std::vector<ScriptMetrics> metrics() const;

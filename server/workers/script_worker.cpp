@@ -42,7 +42,7 @@ void ScriptWorker::run() {
     const std::lock_guard<std::mutex> lock(board_.mutex);
     if (!ran && order.job.iteration) script.leave_out(order.job.content());
     if (order.kind == Order::Kind::load) script.loading = false;
-    if (order.kind == Order::Kind::load && !script.unknown()) script.is_known(platform::now_ns());
+    if (order.kind == Order::Kind::load && !script.unknown()) script.is_known(os::now_ns());
     order = {};
     seat_.running = nullptr;
     board_.changed.notify_all();  // one that overran may go on now
@@ -81,7 +81,7 @@ bool ScriptWorker::find_order(Order* order) {
     *order = {next->removed ? Order::Kind::unload : Order::Kind::load, next, {}};
     return true;
   }
-  next->leave_backlog(platform::now_ns());
+  next->leave_backlog(os::now_ns());
   *order = {Order::Kind::run, next, std::move(next->waiting.front())};
   next->waiting.pop_front();
   return true;
@@ -92,7 +92,7 @@ bool ScriptWorker::next_order(Order* order) {
   board_.changed.wait(lock, [&] { return board_.closing || find_order(order); });
   if (!order->script) return false;
   seat_.running = order->script;
-  seat_.running_since_ns = platform::now_ns();
+  seat_.running_since_ns = os::now_ns();
   seat_.running_iteration = order->job.iteration ? order->job.iteration->number : -1;
   if (order->kind == Order::Kind::load) {
     order->script->must_load = false;
@@ -123,8 +123,8 @@ bool ScriptWorker::ensure_runs() {
   const std::string& why = started.why;
   const std::lock_guard<std::mutex> lock(board_.mutex);
   if (why.empty()) {
-    seat_.running_since_ns = platform::now_ns();
-    if (!board_.cpus.empty()) platform::set_affinity_of_process(board_.cpus, seat_.process.pid());
+    seat_.running_since_ns = os::now_ns();
+    if (!board_.cpus.empty()) os::set_affinity_of_process(board_.cpus, seat_.process.pid());
     return true;
   }
   if (why_not_.empty() && board_.said.insert(why).second)
@@ -240,14 +240,14 @@ void ScriptWorker::loaded(Script& script, Frame& answer) {
 ScriptFailure ScriptWorker::run_script(Script& script, const ScriptJob& job) {
   const Frame order = run_order(script.file.name, job, context_.constants.blocks(),
                                 context_.segment_start, context_.model);
-  const std::int64_t began_ns = platform::now_ns();
+  const std::int64_t began_ns = os::now_ns();
   const pid_t process = seat_.process.pid();
-  const std::int64_t without_core_ns = platform::without_core_ns(process);
+  const std::int64_t without_core_ns = os::without_core_ns(process);
   Frame answer;
   ScriptFailure failure =
       converse(script, order, script.source->timeout_seconds, job.iteration.get(), &answer);
-  const std::int64_t took_ns = platform::now_ns() - began_ns;
-  const std::int64_t without_ns = platform::without_core_ns(process) - without_core_ns;
+  const std::int64_t took_ns = os::now_ns() - began_ns;
+  const std::int64_t without_ns = os::without_core_ns(process) - without_core_ns;
   const std::lock_guard<std::mutex> lock(board_.mutex);
   script.counts.seconds += static_cast<double>(took_ns) * 1e-9;
   script.counts.without_core +=
@@ -262,7 +262,7 @@ ScriptFailure ScriptWorker::run_script(Script& script, const ScriptJob& job) {
 ScriptFailure ScriptWorker::converse(Script& script, const Frame& order, double seconds,
                                      const Iteration* iteration, Frame* answer) {
   const std::int64_t deadline_ns =
-      platform::now_ns() + static_cast<std::int64_t>((seconds + kGraceSeconds) * 1e9);
+      os::now_ns() + static_cast<std::int64_t>((seconds + kGraceSeconds) * 1e9);
   FrameStatus status =
       seat_.process.send(order, deadline_ns) ? FrameStatus::frame : FrameStatus::ended;
   try {
@@ -272,14 +272,14 @@ ScriptFailure ScriptWorker::converse(Script& script, const Frame& order, double 
       if (text_in(answer->head, "kind") == "answer") return {};
       take_message(script, *answer, iteration);
       // One that talks without end is late too.
-      if (platform::now_ns() >= deadline_ns) status = FrameStatus::late;
+      if (os::now_ns() >= deadline_ns) status = FrameStatus::late;
     }
   } catch (const std::exception& e) {  // more than there is memory for
     context_.log->error("script \"{}\": what its process says cannot be taken: {}",
                         script.file.name, e.what());
   }
   const bool stopped = seat_.process.was_stopped();
-  const bool late = status == FrameStatus::late || platform::now_ns() >= deadline_ns;
+  const bool late = status == FrameStatus::late || os::now_ns() >= deadline_ns;
   const std::string how = seat_.process.end();
   if (status == FrameStatus::malformed) {
     process_died();

@@ -71,19 +71,19 @@ WorkerStart WorkerProcess::start() {
 }
 
 WorkerStart WorkerProcess::start_once() {
-  Result<std::pair<platform::UniqueFd, platform::UniqueFd>> ends = platform::stream_pair();
+  Result<std::pair<os::UniqueFd, os::UniqueFd>> ends = os::stream_pair();
   if (!ends) return {ends.error().message};
-  crash_file_ = platform::memory_file("leat-crash");
-  mark_ = platform::family_mark();
+  crash_file_ = os::memory_file("leat-crash");
+  mark_ = os::family_mark();
   was_stopped_ = false;
   bool stopped = false;
-  std::vector<platform::Passed> passed{{ends->second.get(), kWorkerSocket},
-                                       {crash_file_.get(), kCrashFile}};
+  std::vector<os::Passed> passed{{ends->second.get(), kWorkerSocket},
+                                 {crash_file_.get(), kCrashFile}};
   if (plan_.constants_fd >= 0) passed.push_back({plan_.constants_fd, kWorkerConstants});
   const Result<pid_t> started =
-      platform::start_dependent({plan_.command, std::move(passed),
-                                 variables(plan_.cores, mark_, plan_.idle), plan_.stop_limit_ns},
-                                &stopped);
+      os::start_dependent({plan_.command, std::move(passed),
+                           variables(plan_.cores, mark_, plan_.idle), plan_.stop_limit_ns},
+                          &stopped);
   if (!started) return {started.error().message, stopped};
   pid_ = *started;
   socket_ = std::move(ends->first);
@@ -92,7 +92,7 @@ WorkerStart WorkerProcess::start_once() {
 }
 
 WorkerStart WorkerProcess::handshake() {
-  const std::int64_t deadline_ns = platform::now_ns() + kWorkerStartLimitNs;
+  const std::int64_t deadline_ns = os::now_ns() + kWorkerStartLimitNs;
   Frame answer;
   FrameStatus greeted = FrameStatus::ended;
   if (send({*plan_.setup, ""}, deadline_ns)) greeted = receive(&answer, deadline_ns);
@@ -107,11 +107,11 @@ WorkerStart WorkerProcess::handshake() {
   return {why};
 }
 
-platform::GivenUp WorkerProcess::given_up() {
-  return [this, watch = platform::StopWatch(plan_.stop_limit_ns)]() mutable {
-    const platform::ChildState state = platform::state_of_child(pid_);
+os::GivenUp WorkerProcess::given_up() {
+  return [this, watch = os::StopWatch(plan_.stop_limit_ns)]() mutable {
+    const os::ChildState state = os::state_of_child(pid_);
     was_stopped_ = watch.too_long(state);
-    return was_stopped_ || state == platform::ChildState::ended;
+    return was_stopped_ || state == os::ChildState::ended;
   };
 }
 
@@ -124,16 +124,15 @@ FrameStatus WorkerProcess::receive(Frame* frame, std::int64_t deadline_ns) {
 }
 
 bool WorkerProcess::has_ended() const noexcept {
-  return platform::state_of_child(pid_) == platform::ChildState::ended ||
-         platform::stream_has_ended(socket_.get());
+  return os::state_of_child(pid_) == os::ChildState::ended || os::stream_has_ended(socket_.get());
 }
 
 void WorkerProcess::finish() {
   if (pid_ <= 0) return;
   socket_.reset();  // the worker takes that as the end
-  const platform::Deadline deadline = platform::Deadline::in_ns(kReapLimitNs);
-  while (platform::state_of_child(pid_) == platform::ChildState::runs && !deadline.passed())
-    platform::pause_shortly();
+  const os::Deadline deadline = os::Deadline::in_ns(kReapLimitNs);
+  while (os::state_of_child(pid_) == os::ChildState::runs && !deadline.passed())
+    os::pause_shortly();
   end();
 }
 
@@ -141,12 +140,12 @@ std::string WorkerProcess::end() {
   if (pid_ <= 0) return "";
   socket_.reset();
   // A process that has ended by itself keeps its own status.
-  platform::end_family(pid_, mark_, kReapLimitNs);
+  os::end_family(pid_, mark_, kReapLimitNs);
   int status = 0;
   std::string how = "did not end";
-  if (platform::reap(pid_, kReapLimitNs, &status)) how = platform::describe_end(status);
+  if (os::reap(pid_, kReapLimitNs, &status)) how = os::describe_end(status);
   pid_ = -1;
-  all_last_words_ = platform::text_of(crash_file_.get(), kMostLastWords);
+  all_last_words_ = os::text_of(crash_file_.get(), kMostLastWords);
   return how + of_the_script(all_last_words_);
 }
 

@@ -70,14 +70,14 @@ class WorkerProcess {
  private:
   WorkerStart start_once();
   WorkerStart handshake();
-  platform::GivenUp given_up();
+  os::GivenUp given_up();
 
   const WorkerPlan& plan_;
   std::string mark_;  // in its environment, and so in that of all that it starts
   std::atomic<pid_t> pid_{-1};
   bool was_stopped_ = false;
   std::string all_last_words_;
-  platform::UniqueFd socket_, crash_file_;
+  os::UniqueFd socket_, crash_file_;
 };
 
 }  // namespace leat::server

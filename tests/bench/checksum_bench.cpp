@@ -56,9 +56,9 @@ double copy_ratio(std::size_t bytes, std::size_t room) {
   std::vector<std::int64_t> plain, summed;
   std::size_t at = 192;
   const auto timed = [&](auto copy, std::vector<std::int64_t>* into) {
-    const std::int64_t start = platform::now_ns();
+    const std::int64_t start = os::now_ns();
     copy(memory + at);
-    into->push_back(platform::now_ns() - start);
+    into->push_back(os::now_ns() - start);
     at = at + 2 * step <= room ? at + step : 192;
   };
   for (int i = 0; i < 801; ++i) {
@@ -68,7 +68,7 @@ double copy_ratio(std::size_t bytes, std::size_t room) {
           asm volatile("" : : "r"(to) : "memory");
         },
         &plain);
-    timed([&](char* to) { (void)platform::copy_crc32c(to, source.data(), bytes); }, &summed);
+    timed([&](char* to) { (void)os::copy_crc32c(to, source.data(), bytes); }, &summed);
   }
   munmap(memory, room);
   std::sort(plain.begin(), plain.end());
@@ -80,7 +80,7 @@ void measure_copies() {
   std::printf("The copy with CRC-32C over memcpy, p50 of 801 each in turn:\n");
   for (const Size& size : kSizes) {
     if (size.bytes > 1 << 20) continue;
-    const std::string bytes = platform::format_bytes(size.bytes);
+    const std::string bytes = format_bytes(size.bytes);
     print_aim(bytes + " into cold memory", copy_ratio(size.bytes, 512 << 20));
     print_aim(bytes + " into hot memory", copy_ratio(size.bytes, 3 * size.bytes));
   }
@@ -109,7 +109,7 @@ bool measure_guarded(std::vector<Guarded>* all) {
       guarded.ratios.push_back(first ? *a / *b : *b / *a);
     }
     std::sort(guarded.ratios.begin(), guarded.ratios.end());
-    print_aim(platform::format_bytes(size.bytes), guarded.median());
+    print_aim(format_bytes(size.bytes), guarded.median());
     std::printf("  %-52s %6.2f to %.2f in %d pairs of runs\n", "", guarded.ratios.front(),
                 guarded.ratios.back(), kPairs);
     all->push_back(guarded);

@@ -76,10 +76,10 @@ void compute(int iteration, std::vector<double>* field) {
 }
 
 int simulate(const std::string& config, const std::string& session, Times* times) {
-  if (platform::allowed_cpus().count() > 1) {
-    platform::CpuSet own;
+  if (os::allowed_cpus().count() > 1) {
+    os::CpuSet own;
     own.add(0);
-    platform::set_affinity(own);
+    os::set_affinity(own);
   }
   const leat_ranks ranks{sizeof ranks, 0, 1, 0, 1, session.c_str()};
   if (leat_init_ranks(config.c_str(), &ranks) != LEAT_OK) {
@@ -89,12 +89,12 @@ int simulate(const std::string& config, const std::string& session, Times* times
   std::vector<double> field(static_cast<std::size_t>(kSide) * kSide), wall, processor;
   for (int i = 0; i < kWarmUp + kIterations; ++i) {
     compute(i, &field);
-    const std::int64_t start = platform::now_ns();
+    const std::int64_t start = os::now_ns();
     const double processor_start = processor_ns();
     if (leat_write("field", field.data()) != LEAT_OK || leat_end_iteration() != LEAT_OK) return 1;
     if (i < kWarmUp) continue;
     processor.push_back(processor_ns() - processor_start);
-    wall.push_back(static_cast<double>(platform::now_ns() - start));
+    wall.push_back(static_cast<double>(os::now_ns() - start));
   }
   times->wall_ns = median(wall);
   times->processor_ns = median(processor);

@@ -68,9 +68,9 @@ const std::vector<Pair> kPairs = {
 
 // Nanoseconds of one call.
 double batch(const std::function<bool()>& call, bool* well) {
-  const std::int64_t begin = platform::now_ns();
+  const std::int64_t begin = os::now_ns();
   for (int i = 0; i < kCalls; ++i) *well = call() && *well;
-  return static_cast<double>(platform::now_ns() - begin) / kCalls;
+  return static_cast<double>(os::now_ns() - begin) / kCalls;
 }
 
 double median(std::vector<double> values) {

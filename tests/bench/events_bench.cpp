@@ -41,14 +41,14 @@ class DrivenEngine {
     engine_ = std::make_unique<Engine>(std::move(parts));
     engine_->start();
     for (std::int32_t i = 0; i < ranks; ++i) {
-      engine_->hello(platform::now_ns(), tests::hello_of(i, ranks),
+      engine_->hello(os::now_ns(), tests::hello_of(i, ranks),
                      std::make_unique<tests::QuietConnection>());
     }
   }
 
   void step() {
     (void)engine_->has_work();
-    engine_->step(platform::now_ns());
+    engine_->step(os::now_ns());
   }
   bool is_idle() { return !engine_->is_storing() && !engine_->has_work(); }
 

@@ -31,7 +31,7 @@ constexpr int kTries = 2, kRounds = 3;
 constexpr double kPart = 0.8;
 
 double seconds_since(std::int64_t start) {
-  return static_cast<double>(platform::now_ns() - start) * 1e-9;
+  return static_cast<double>(os::now_ns() - start) * 1e-9;
 }
 
 [[noreturn]] void give_up(const std::string& why) {
@@ -50,7 +50,7 @@ double rate_of_disk(const std::string& folder, const std::vector<double>& data) 
   for (int i = 0; i < kTries; ++i) {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) give_up("cannot write " + path);
-    const std::int64_t start = platform::now_ns();
+    const std::int64_t start = os::now_ns();
     for (int part = 0; part < kIterations; ++part) {
       const double* from = cold.data() + part % kInBuffer * data.size();
       if (write(fd, from, kBytes) != static_cast<ssize_t>(kBytes)) give_up("disk full");
@@ -99,18 +99,18 @@ Run simulate(const std::string& config, const std::string& file, const std::vect
   Run run;
   if (leat_init(config.c_str()) != LEAT_OK) give_up(leat_last_error());
   std::vector<double> own = data;
-  const std::int64_t start = platform::now_ns();
+  const std::int64_t start = os::now_ns();
   for (int i = 0; i < kIterations; ++i) {
     const double ahead = i * period - seconds_since(start);
     run.late += ahead < 0;
     if (ahead > 0) std::this_thread::sleep_for(std::chrono::duration<double>(ahead));
-    const std::int64_t call = platform::now_ns();
+    const std::int64_t call = os::now_ns();
     if (leat_write("u", own.data()) != LEAT_OK || leat_end_iteration() != LEAT_OK)
       give_up(leat_last_error());
     run.longest_call = std::max(run.longest_call, seconds_since(call));
     run.waiting.push_back(std::max(0.0, (i + 1.0) * kBytes - bytes_in(file)));
   }
-  const std::int64_t end = platform::now_ns();
+  const std::int64_t end = os::now_ns();
   if (leat_finalize() != LEAT_OK) give_up(leat_last_error());
   run.drain = seconds_since(end);
   return run;

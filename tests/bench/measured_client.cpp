@@ -64,7 +64,7 @@ class Client {
  private:
   template <class Call>
   std::int64_t timed(Kind kind, Call call) {
-    const auto clock = load_.processor_time ? processor_ns : platform::now_ns;
+    const auto clock = load_.processor_time ? processor_ns : os::now_ns;
     const std::int64_t start = clock();
     call();
     const std::int64_t ns = clock() - start;
@@ -74,8 +74,8 @@ class Client {
 
   void compute() {
     constexpr std::size_t kStep = 1024;
-    const std::int64_t until = platform::now_ns() + load_.compute_us * 1000;
-    for (std::size_t at = 0; platform::now_ns() < until; at = (at + kStep) % field_.size()) {
+    const std::int64_t until = os::now_ns() + load_.compute_us * 1000;
+    for (std::size_t at = 0; os::now_ns() < until; at = (at + kStep) % field_.size()) {
       for (std::size_t i = at; i < std::min(at + kStep, field_.size()); ++i)
         field_[i] = field_[i] * 0.5 + 1;
     }
@@ -125,9 +125,9 @@ class Client {
 
 int run_client(const Load& load, int client, Samples& samples, long* slept) {
   if (load.core >= 0) {
-    platform::CpuSet own;
+    os::CpuSet own;
     own.add(load.core + client);
-    platform::set_affinity(own);
+    os::set_affinity(own);
   }
   const leat_ranks ranks{sizeof ranks, client,       load.clients,
                          client,       load.clients, load.session.c_str()};

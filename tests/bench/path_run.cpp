@@ -51,7 +51,7 @@ std::optional<PathTimes> measure_path(Load load, const char* checksum, bool read
   fs::create_directory(folder);
   fs::current_path(folder);  // the ledger of the run is written here
   load.config = folder / "bench.xml";
-  load.core = load.clients < platform::allowed_cpus().count() ? 0 : -1;
+  load.core = load.clients < os::allowed_cpus().count() ? 0 : -1;
   write_config(load, checksum, reads);
   Samples samples(load.clients, load.iterations * load.writes_per_iteration);
   long* const slept = shared_number();

@@ -99,7 +99,7 @@ class Client {
   }
 
   static pid_t own_server() {
-    for (const pid_t pid : platform::processes_called("leatd"))
+    for (const pid_t pid : os::processes_called("leatd"))
       if (parent_of(pid) == getpid()) return pid;
     return 0;
   }

@@ -46,22 +46,22 @@ volatile sig_atomic_t told_to_end = 0;
 
 template <class Call>
 std::int64_t timed(Call call) {
-  const std::int64_t start = platform::now_ns();
+  const std::int64_t start = os::now_ns();
   call();
-  return platform::now_ns() - start;
+  return os::now_ns() - start;
 }
 
 void compute(std::int64_t ns) {
-  const std::int64_t until = platform::now_ns() + ns;
-  while (platform::now_ns() < until) {
+  const std::int64_t until = os::now_ns() + ns;
+  while (os::now_ns() < until) {
   }
 }
 
 void wait_for_script(const std::string& ready) {
-  const std::int64_t until = platform::now_ns() + kReadyLimitNs;
+  const std::int64_t until = os::now_ns() + kReadyLimitNs;
   struct stat found {};
   while (!ready.empty() && stat(ready.c_str(), &found) != 0) {
-    if (platform::now_ns() > until) give_up("the script was not loaded");
+    if (os::now_ns() > until) give_up("the script was not loaded");
     usleep(10'000);
   }
 }
@@ -78,7 +78,7 @@ class Client {
     if (number % 2 == 1) row.memcpy_ns = copy();
     for (int i = 1; i < plan_.variables; ++i) write(i);
     if (leat_end_iteration() != LEAT_OK) give_up("leat_end_iteration");
-    row.ended_ns = platform::now_ns();
+    row.ended_ns = os::now_ns();
     compute(plan_.compute_ns);
     return row;
   }
@@ -101,10 +101,10 @@ class Client {
 };
 
 int run(const Plan& plan) {
-  if (platform::allowed_cpus().count() > 1) {
-    platform::CpuSet own;
+  if (os::allowed_cpus().count() > 1) {
+    os::CpuSet own;
     own.add(0);
-    platform::set_affinity(own);
+    os::set_affinity(own);
   }
   if (leat_init(plan.config) != LEAT_OK) give_up("leat_init");
   wait_for_script(plan.ready);

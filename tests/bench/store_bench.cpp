@@ -31,7 +31,7 @@ constexpr std::size_t kBytesPerRun = 512 * kMiB;
 constexpr int kIterations = 16;
 
 double seconds_since(std::int64_t start) {
-  return static_cast<double>(platform::now_ns() - start) * 1e-9;
+  return static_cast<double>(os::now_ns() - start) * 1e-9;
 }
 
 StorePlan plan_of(int variables, std::size_t bytes, const std::string& durability) {
@@ -58,7 +58,7 @@ double time_store(const leat_plugin& plugin, const std::string& folder, std::siz
                   const Sync& sync) {
   const int count = static_cast<int>(kBytesPerRun / kIterations / bytes);
   StoreRun run(plugin, folder, plan_of(count, bytes, sync.durability));
-  const std::int64_t start = platform::now_ns();
+  const std::int64_t start = os::now_ns();
   for (int i = 0; i < kIterations; ++i) run.iteration(i);
   run.close();
   return seconds_since(start);
@@ -71,7 +71,7 @@ double time_pwrite(const std::string& folder, std::size_t bytes, const Sync& syn
   const std::string path = folder + "/plain";
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) give_up("cannot write " + path + ": " + std::strerror(errno));
-  const std::int64_t start = platform::now_ns();
+  const std::int64_t start = os::now_ns();
   off_t at = 0;
   for (int i = 0; i < iterations; ++i) {
     for (std::size_t done = 0; done < per_iteration; done += bytes) {
@@ -114,7 +114,7 @@ std::vector<double> small_variables(const leat_plugin& plugin, const std::string
   for (int run = 0; run < kPairs; ++run) {
     StoreRun store(plugin, folder, plan_of(kVariables, 1024, "none"));
     for (int i = 0; i < kWarm; ++i) store.iteration(i);
-    const std::int64_t start = platform::now_ns();
+    const std::int64_t start = os::now_ns();
     for (int i = 0; i < kMeasured; ++i) store.iteration(kWarm + i);
     all.push_back(seconds_since(start) * 1e6 / (kVariables * kMeasured));
     store.close();
@@ -156,7 +156,7 @@ Rates small_blocks(const leat_plugin& plugin, const std::string& folder, const S
     plan.blocks = cell.blocks;
     StoreRun store(plugin, folder, plan);
     for (int i = 0; i < kWarm; ++i) store.iteration(i);
-    const std::int64_t start = platform::now_ns();
+    const std::int64_t start = os::now_ns();
     for (int i = 0; i < cell.iterations; ++i) store.iteration(kWarm + i);
     const double seconds = seconds_since(start);
     store.close();

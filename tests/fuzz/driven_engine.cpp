@@ -224,7 +224,7 @@ void DrivenEngine::steer(const std::string& parameter, const Steering::Value& va
 }
 
 void DrivenEngine::end_in_parameter_log(std::int64_t iteration) {
-  log_.iteration_ended(iteration);
+  log_.apply(IterationEnded{iteration});
   log_.at(iteration);
   log_.forget(iteration);
 }

@@ -58,9 +58,9 @@ std::string framed(fuzz::Input& input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input input(data, size);
   const std::string stream = input.below(4) == 0 ? input.rest() : framed(input);
-  auto ends = platform::stream_pair();
+  auto ends = os::stream_pair();
   if (!ends) return 0;
-  const std::int64_t deadline_ns = platform::now_ns() + 2'000'000'000;
+  const std::int64_t deadline_ns = os::now_ns() + 2'000'000'000;
   const ssize_t sent = send(ends->first.get(), stream.data(), stream.size(), MSG_DONTWAIT);
   (void)sent;  // what does not fit is cut off: a worker that ends in the middle of a frame
   ends->first.reset();

@@ -13,8 +13,8 @@ namespace leat::server::tests {
 class QuietHost final : public Host {
  public:
   void wake() noexcept override {}
-  const platform::Machine* machine() const override { return nullptr; }
-  void run_on(const platform::Placement&) override {}
+  const os::Machine* machine() const override { return nullptr; }
+  void run_on(const node::Placement&) override {}
   void stop_listening() override {}
   void tell_user(const std::string&) override {}
 };

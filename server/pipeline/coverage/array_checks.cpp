@@ -187,7 +187,7 @@ std::vector<ChangedBlock> changed_blocks(const Iteration& iteration) {
   std::vector<ChangedBlock> changed;
   for (const Block& block : iteration.blocks) {
     if (!block.checksum) continue;
-    const std::uint32_t now = platform::crc32c(block.data, block.bytes);
+    const std::uint32_t now = os::crc32c(block.data, block.bytes);
     if (now != *block.checksum) changed.push_back({block, now});
   }
   return changed;

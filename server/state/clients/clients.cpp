@@ -72,7 +72,7 @@ bool ClientLink::release(const shm::Release& release) noexcept {
 void ClientLink::wake_if_waiting() noexcept {
   if (!area_.client->waiting.load(std::memory_order_seq_cst)) return;
   area_.server->wake.fetch_add(1, std::memory_order_seq_cst);
-  platform::futex_wake_all(area_.server->wake);
+  os::futex_wake_all(area_.server->wake);
 }
 
 // A count that makes no sense is that of the client's own writes, and harms no other.

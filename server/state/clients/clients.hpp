@@ -57,7 +57,7 @@ class ClientLink {
   void expect(std::int32_t rank) noexcept {
     if (!came_) hello_.rank = rank;
   }
-  const platform::CpuSet& affinity() const noexcept { return hello_.affinity; }
+  const os::CpuSet& affinity() const noexcept { return hello_.affinity; }
 
   /// The next event; false when there is none. The slot may be reused by the client after save().
   bool pop(shm::Event& event) noexcept;

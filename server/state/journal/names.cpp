@@ -44,7 +44,7 @@ std::string lock_of_node(const std::string& stem, const std::string& node,
 }
 
 std::string host_and_server(const RunFacts& facts, std::int32_t number) {
-  return platform::name_of_server(numbered_node(platform::node_name(), number), facts.server);
+  return node::name_of_server(numbered_node(os::node_name(), number), facts.server);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ NodeNumber::NodeNumber(const std::string& folder, const std::string& simulation,
 }
 
 NodeNumber::~NodeNumber() {
-  if (lock_ && platform::still_there(lock_, path_)) ::unlink(path_.c_str());
+  if (lock_ && os::still_there(lock_, path_)) ::unlink(path_.c_str());
 }
 
 bool NodeNumber::take_again(const std::string& folder, const std::string& simulation,
@@ -95,9 +95,9 @@ bool NodeNumber::take_again(const std::string& folder, const std::string& simula
 // Where no lock can be had, the number is taken as free.
 bool NodeNumber::take(const std::string& path, const RunFacts& facts) {
   const std::size_t name = path.rfind('/') + 1;
-  platform::Folder(path.substr(0, name)).remove_no_file(path.substr(name));
+  os::Folder(path.substr(0, name)).remove_no_file(path.substr(name));
   for (int tries = 0; !lock_ && tries < kTriesForNode; ++tries) {
-    lock_ = platform::lock_file(path, 0);
+    lock_ = os::lock_file(path, 0);
     if (!lock_ && ::access(path.c_str(), F_OK) == 0) return false;
   }
   if (!lock_) return true;
@@ -135,7 +135,7 @@ OwnName::OwnName(const std::string& wanted, const std::string& session, bool goe
                  std::int64_t wait_ns) {
   const std::string aside = with_addition(wanted, session);
   std::vector<std::string> names{wanted, aside,
-                                 with_addition(aside, platform::host_name())};  // another node's
+                                 with_addition(aside, os::host_name())};  // another node's
   std::error_code error;
   if (goes_on && fs::exists(aside, error)) std::swap(names[0], names[1]);
   for (std::size_t i = 0; i < kMostNames; ++i) {
@@ -150,10 +150,9 @@ OwnName::OwnName(const std::string& wanted, const std::string& session, bool goe
 // A run that is just ending may still have the lock.
 bool OwnName::take(const std::string& path, std::int64_t wait_ns) {
   const fs::path lock = lock_of(path);
-  platform::Folder(lock.has_parent_path() ? lock.parent_path().string() : ".")
+  os::Folder(lock.has_parent_path() ? lock.parent_path().string() : ".")
       .remove_no_file(lock.filename().string());
-  lock_ =
-      platform::lock_file(lock_of(path), ::access(lock_of(path).c_str(), F_OK) == 0 ? wait_ns : 0);
+  lock_ = os::lock_file(lock_of(path), ::access(lock_of(path).c_str(), F_OK) == 0 ? wait_ns : 0);
   return lock_ || ::access(lock_of(path).c_str(), F_OK) != 0;
 }
 

@@ -37,7 +37,7 @@ class NodeNumber {
 
   std::int32_t value_ = 1;
   std::string path_;
-  platform::UniqueFd lock_;
+  os::UniqueFd lock_;
 };
 
 // A name in the folder of the run under which only one run writes at a time, whatever others start
@@ -69,7 +69,7 @@ class OwnName {
   bool take(const std::string& path, std::int64_t wait_ns);
 
   std::string path_, why_another_;
-  platform::UniqueFd lock_;
+  os::UniqueFd lock_;
 };
 
 }  // namespace leat::server

@@ -56,7 +56,7 @@ bool has_journal_version(std::string_view text) {
 }  // namespace
 
 SessionJournal::SessionJournal(const std::string& path)
-    : path_(path), file_(platform::open_to_append(path, false)) {
+    : path_(path), file_(os::open_to_append(path, false)) {
   if (path_.empty()) return;
   is_new_ = !has_journal_version(journal_bytes(path_));
   if (is_new_ && file_) (void)!::ftruncate(file_.get(), 0);
@@ -82,7 +82,7 @@ bool SessionJournal::append(const JournalRecord& record) {
 }
 
 bool SessionJournal::write(const std::string& frame) {
-  const bool is_there = file_ && platform::has_a_name(file_.get());
+  const bool is_there = file_ && os::has_a_name(file_.get());
   const ssize_t written = is_there ? ::write(file_.get(), frame.data(), frame.size()) : -1;
   if (written > 0) bytes_ += static_cast<std::uint64_t>(written);
   // Behind half a record nothing is found: all of it is rewritten.
@@ -97,7 +97,7 @@ void SessionJournal::rewrite(const std::vector<JournalRecord>& records) {
   std::string all = journal_frame(kJournalVersion);
   for (const JournalRecord& record : records) all += journal_frame(encode(record));
   const std::string part = path_ + ".part";
-  platform::UniqueFd file = platform::open_to_append(part, true);
+  os::UniqueFd file = os::open_to_append(part, true);
   const bool whole =
       file && ::write(file.get(), all.data(), all.size()) == static_cast<ssize_t>(all.size());
   if (!whole || std::rename(part.c_str(), path_.c_str()) != 0) {
@@ -117,7 +117,7 @@ constexpr std::int64_t kLockLimitNs = 1'000'000'000;
 // A sweep that looks into a segment holds its lock for a moment.
 constexpr std::int64_t kSegmentLockLimitNs = 500'000'000;
 
-bool write_text(const platform::UniqueFd& file, const std::string& text) {
+bool write_text(const os::UniqueFd& file, const std::string& text) {
   return ftruncate(file.get(), 0) == 0 &&
          pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
 }
@@ -131,59 +131,56 @@ Error gone(const std::string& session, const std::string& segment) {
 
 Result<LiveSession> LiveSession::begin(const std::string& session, const std::string& take_over,
                                        const Starter& starter) {
-  Result<std::string> folder = platform::runtime_folder();
+  Result<std::string> folder = node::runtime_folder();
   if (!folder) return folder.error();
   LiveSession live;
-  live.undrained_ = platform::sweep({*folder}, platform::Sweep::remove, shm::must_stay).undrained;
-  const platform::SessionFiles files = platform::session_files(*folder, session);
-  platform::UniqueFd lock = platform::lock_file(files.live, kLockLimitNs);
+  live.undrained_ = node::sweep({*folder}, node::Sweep::remove, shm::must_stay).undrained;
+  const node::SessionFiles files = node::session_files(*folder, session);
+  os::UniqueFd lock = os::lock_file(files.live, kLockLimitNs);
   // The byte can be looked at without keeping anybody from the lock.
-  if (!lock || !platform::lock_byte(lock, 0)) {
+  if (!lock || !os::lock_byte(lock, 0)) {
     return Error{Status::ERROR_TIMEOUT,
                  "session " + session + " has a server on this node already (" + files.live + ")"};
   }
-  const std::string too_late = platform::LateRanks::read(files.late)
-                                   .why_too_late(session, starter.node_rank, starter.since_ns);
+  const std::string too_late =
+      node::LateRanks::read(files.late).why_too_late(session, starter.node_rank, starter.since_ns);
   if (!too_late.empty()) {
     ::unlink(files.live.c_str());
     return Error{Status::ERROR_STATE, too_late};
   }
   // Looked for with the lock held: from here on no other server of this session comes.
-  const std::string named = platform::text_of(lock.get(), 256);
-  Result<platform::Orphan> orphan =
-      platform::orphaned_segment({*folder}, take_over.empty() ? named : take_over);
+  const std::string named = os::text_of(lock.get(), 256);
+  Result<node::Orphan> orphan =
+      node::orphaned_segment({*folder}, take_over.empty() ? named : take_over);
   if (orphan && !take_over.empty() && orphan->name.empty()) orphan = gone(session, take_over);
   if (!orphan) {
     if (named.empty()) ::unlink(files.live.c_str());
     return orphan.error();
   }
   live.is_taken_over_ = !orphan->name.empty();
-  live.segment_ =
-      live.is_taken_over_ ? orphan->name : platform::text_of({session, platform::this_process()});
+  live.segment_ = live.is_taken_over_ ? orphan->name : node::text_of({session, os::this_process()});
   if (live.segment_ != named && !write_text(lock, live.segment_)) {
     return Error{Status::ERROR_SYSTEM, "cannot write " + files.live + ": is the disk full?"};
   }
   live.files_ = files;
-  live.of_segment_ = platform::segment_files(*folder, platform::stem_of(live.segment_));
+  live.of_segment_ = node::segment_files(*folder, node::stem_of(live.segment_));
   live.segment_lock_ = std::move(orphan->lock);
   live.lock_ = std::move(lock);
   return live;
 }
 
 Result<LiveSession> LiveSession::drain(const std::string& segment) {
-  const std::optional<platform::SegmentName> name = platform::own_segment_name(segment);
+  const std::optional<node::SegmentName> name = node::own_segment_name(segment);
   if (!name) return Error{Status::ERROR_ARGUMENT, "\"" + segment + "\" is no segment of yours"};
   LiveSession live;
   live.segment_ = segment;
   live.is_taken_over_ = true;
-  live.of_segment_ =
-      platform::segment_files(platform::runtime_folder_name(), platform::stem_of(segment));
-  const platform::Deadline deadline = platform::Deadline::in_ns(kSegmentLockLimitNs);
+  live.of_segment_ = node::segment_files(node::runtime_folder_name(), node::stem_of(segment));
+  const os::Deadline deadline = os::Deadline::in_ns(kSegmentLockLimitNs);
   for (;;) {
-    platform::LockTry attempt = platform::try_lock("/dev/shm/" + segment);
+    os::LockTry attempt = os::try_lock("/dev/shm/" + segment);
     // A lock that is just being shared is free for a moment: then a byte of it is not.
-    const bool held =
-        attempt.held || (attempt.lock && platform::bytes_are_locked(attempt.lock, 0, 0));
+    const bool held = attempt.held || (attempt.lock && os::bytes_are_locked(attempt.lock, 0, 0));
     if (attempt.lock && !held) {
       live.drain_lock_ = std::move(attempt.lock);
       return live;
@@ -192,7 +189,7 @@ Result<LiveSession> LiveSession::drain(const std::string& segment) {
       return Error{Status::ERROR_SERVER, "segment " + segment + " is gone: all of it is stored"};
     if (deadline.passed())
       return Error{Status::ERROR_STATE, "segment " + segment + " is in use, or somebody stores it"};
-    platform::pause_shortly();
+    os::pause_shortly();
   }
 }
 
@@ -205,7 +202,7 @@ LiveSession::~LiveSession() {
   ::unlink(files_.socket.c_str());
   ::unlink(files_.control.c_str());
   // Left by a rank that was killed while it started us.
-  if (platform::try_lock(files_.lock).lock) ::unlink(files_.lock.c_str());
+  if (os::try_lock(files_.lock).lock) ::unlink(files_.lock.c_str());
   // What was taken over and stays, is named there for the next.
   if (owns_segment_ || !is_taken_over_) ::unlink(files_.live.c_str());
 }

@@ -44,7 +44,7 @@ class SessionJournal {
   bool write(const std::string& frame);
 
   std::string path_;
-  platform::UniqueFd file_;
+  os::UniqueFd file_;
   std::uint64_t bytes_ = 0;
   std::uint64_t bytes_rewritten_ = 0;
   bool is_new_ = false;
@@ -54,7 +54,7 @@ class SessionJournal {
 
 // The files by which a session's server is known on its node; removed when this object ends.
 
-/// The rank that starts a server, and when it began to come; see platform::LateRanks.
+/// The rank that starts a server, and when it began to come; see node::LateRanks.
 struct Starter {
   std::int32_t node_rank = -1;
   std::int64_t since_ns = 0;
@@ -86,9 +86,9 @@ class LiveSession {
   /// to it, for the next who tries.
   void finish() noexcept { owns_segment_ = true; }
   /// Of the segment that is drained.
-  platform::UniqueFd take_drain_lock() noexcept { return std::move(drain_lock_); }
+  os::UniqueFd take_drain_lock() noexcept { return std::move(drain_lock_); }
   /// Of other sessions, found at the beginning.
-  const std::vector<platform::UndrainedOne>& undrained() const noexcept { return undrained_; }
+  const std::vector<node::UndrainedOne>& undrained() const noexcept { return undrained_; }
   /// "" when it is drained: nobody comes.
   const std::string& socket() const noexcept { return files_.socket; }
   const std::string& control() const noexcept { return files_.control; }
@@ -101,13 +101,13 @@ class LiveSession {
   LiveSession() = default;
 
   std::string segment_;
-  platform::SessionFiles files_;
-  platform::SegmentFiles of_segment_;
-  std::vector<platform::UndrainedOne> undrained_;
+  node::SessionFiles files_;
+  node::SegmentFiles of_segment_;
+  std::vector<node::UndrainedOne> undrained_;
   bool is_taken_over_ = false, owns_segment_ = false;
-  platform::UniqueFd segment_lock_;  // the server's, on a segment that is taken over
-  platform::UniqueFd drain_lock_;    // for us alone, on one that is drained
-  platform::UniqueFd lock_;          // moved from: empty, and nothing is removed
+  os::UniqueFd segment_lock_;  // the server's, on a segment that is taken over
+  os::UniqueFd drain_lock_;    // for us alone, on one that is drained
+  os::UniqueFd lock_;          // moved from: empty, and nothing is removed
 };
 
 }  // namespace leat::server

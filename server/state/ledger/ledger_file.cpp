@@ -150,7 +150,7 @@ std::string ledger_json(const Ledger& ledger, const std::string& state) {
       {"session", names.session},
       {"ranks", names.ranks},
       {"node_ranks", names.node_ranks},
-      {"node", platform::node_name()},
+      {"node", os::node_name()},
       {"run_id", names.run_id},
       {"state", state == "finished" ? how_it_ended(ledger.incidents()) : state},
       {"status", ledger.has_problems() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
@@ -220,7 +220,7 @@ std::string ledger_stem(const std::string& ledger) {
 }
 
 // "run.1.ledger.json"
-std::string unused_name(const platform::Folder& folder, const std::string& wanted) {
+std::string unused_name(const os::Folder& folder, const std::string& wanted) {
   for (int number = 1;; ++number) {
     std::string name = ledger_stem(wanted) + "." + std::to_string(number) + kEnding;
     if (!folder.exists(name)) return name;
@@ -239,8 +239,7 @@ LedgerFile::LedgerFile(const LedgerNames& names, const std::string& folder)
 
 LedgerFile::~LedgerFile() {
   worker_.stop();
-  if (lock_ && platform::still_there(lock_, in_folder(lock_of(name_))))
-    folder_.remove(lock_of(name_));
+  if (lock_ && os::still_there(lock_, in_folder(lock_of(name_)))) folder_.remove(lock_of(name_));
 }
 
 std::string LedgerFile::start(const Ledger& ledger, Executor& executor) {
@@ -256,7 +255,7 @@ std::string LedgerFile::take_name() {
   const std::string wanted = name_ + kEnding;
   for (const KeptLedger& each : kept_ledgers(path_, name_)) {
     if (each.run_id != names_.run_id || names_.run_id.empty()) continue;
-    if (!(lock_ = platform::lock_file(in_folder(lock_of(each.file)), 0))) continue;
+    if (!(lock_ = os::lock_file(in_folder(lock_of(each.file)), 0))) continue;
     name_ = each.file;
     is_continued_ = true;
     return "";
@@ -275,7 +274,7 @@ std::string LedgerFile::take_name() {
 // Where no lock can be had, the name is taken as free.
 bool LedgerFile::take_lock(const std::string& name) {
   folder_.remove_no_file(lock_of(name));
-  lock_ = platform::lock_file(in_folder(lock_of(name)), 0);
+  lock_ = os::lock_file(in_folder(lock_of(name)), 0);
   return lock_ || !folder_.exists(lock_of(name));
 }
 
@@ -297,8 +296,8 @@ std::string LedgerFile::set_aside(const std::string& wanted) const {
   }
   const std::string what = "the run before this one here, session " + old.session +
                            ", was killed before its end; its ledger is " + aside + " now; ";
-  if (platform::segment_is_there(old.run_id)) return what + "what it has in memory is being stored";
-  if (!old.node.empty() && old.node != platform::node_name()) {
+  if (node::segment_is_there(old.run_id)) return what + "what it has in memory is being stored";
+  if (!old.node.empty() && old.node != os::node_name()) {
     return what + "what it had in memory may be there still: `leat recover` on " + old.node +
            " stores it";
   }
@@ -310,7 +309,7 @@ std::string LedgerFile::set_aside(const std::string& wanted) const {
 
 void LedgerFile::update(const Ledger& ledger) {
   if (!is_behind(ledger)) return;
-  const std::int64_t now = platform::now_ns();
+  const std::int64_t now = os::now_ns();
   if (now - written_ns_ < kEveryNs || !worker_.is_idle()) return;
   written_ns_ = now;
   written_version_ = ledger.version();

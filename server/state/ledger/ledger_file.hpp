@@ -73,15 +73,15 @@ class LedgerFile {
   const LedgerNames& names_;
   std::string name_;
   std::string path_;  // of the folder
-  platform::Folder folder_;
+  os::Folder folder_;
   bool started_ = false, is_continued_ = false;  // continued: what is there is of this run
-  platform::UniqueFd lock_;
+  os::UniqueFd lock_;
   std::uint64_t written_version_ = 0;
   std::int64_t written_ns_ = 0;
 
   mutable std::mutex mutex_;
   std::string text_;
-  platform::Worker worker_;
+  os::Worker worker_;
 };
 
 }  // namespace leat::server

@@ -307,7 +307,7 @@ void Memory::prefault_in_background() {
 }
 
 int Memory::take(shm::Region slice) const {
-  if (platform::memory_room() < slice.bytes + kLeftToGroup) return ENOMEM;
+  if (os::memory_room() < slice.bytes + kLeftToGroup) return ENOMEM;
   return run_.segment.take(slice.offset, slice.bytes);
 }
 
@@ -319,11 +319,10 @@ void Memory::take_prefaulted() {
   if (news.code == 0) return;
   run_.log->warn(
       "of the buffer of {} only {} can be had: {}; the run continues with a smaller buffer",
-      platform::format_bytes(run_.segment.header().data_bytes),
-      platform::format_bytes(regions().total_bytes()),
+      format_bytes(run_.segment.header().data_bytes), format_bytes(regions().total_bytes()),
       news.code == ENOMEM
           ? "the control group of this job (container, batch system) is near its memory limit"
-          : fmt::format("/dev/shm: {}", platform::errno_text(news.code)));
+          : fmt::format("/dev/shm: {}", os::errno_text(news.code)));
 }
 
 bool Memory::prefault_for_waiting() {

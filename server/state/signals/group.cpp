@@ -58,14 +58,14 @@ std::string first_line(const std::string& text) {
 }
 
 // Of a file that is replaced meanwhile it may be a part, or nothing, which is no line.
-std::string line_in(const platform::UniqueFd& file, const std::string& path) {
+std::string line_in(const os::UniqueFd& file, const std::string& path) {
   std::error_code error;
   const std::uintmax_t bytes = file ? fs::file_size(path, error) : 0;
   if (error || bytes == 0) return "";
-  return first_line(platform::text_of(file.get(), std::min(bytes, kMostLineBytes)));
+  return first_line(os::text_of(file.get(), std::min(bytes, kMostLineBytes)));
 }
 
-std::string read_line(const std::string& path) { return line_in(platform::open_there(path), path); }
+std::string read_line(const std::string& path) { return line_in(os::open_there(path), path); }
 
 }  // namespace
 
@@ -110,7 +110,7 @@ std::vector<ServerLine> FolderGroup::poll() {
   look_for_others();
   std::vector<ServerLine> all;
   for (const std::string& server : servers_) {
-    const platform::UniqueFd file = platform::open_there(path_of(server, kLine));
+    const os::UniqueFd file = os::open_there(path_of(server, kLine));
     if (!file) continue;
     std::string line = line_in(file, path_of(server, kLine));
     const bool is_closing = ::access(path_of(server, kClosing).c_str(), F_OK) == 0;
@@ -127,8 +127,7 @@ std::vector<ServerLine> FolderGroup::poll() {
 
 std::string FolderGroup::silence(const std::string& server) {
   const std::string closing = path_of(server, kClosing);
-  if (!platform::open_to_write(closing))
-    return "cannot make " + closing + ": " + platform::errno_text(errno);
+  if (!os::open_to_write(closing)) return "cannot make " + closing + ": " + os::errno_text(errno);
   return finish(server);
 }
 
@@ -140,7 +139,7 @@ std::string FolderGroup::finish(const std::string& server) {
   const std::string why = folder_.write_whole(own, read_line(path_of(server, kLine)) + "\n");
   if (!why.empty()) return why + ", in " + path_;
   const bool is_there = ::link((path_ + "/" + own).c_str(), last.c_str()) == 0 || errno == EEXIST;
-  const std::string failed = is_there ? "" : platform::errno_text(errno);
+  const std::string failed = is_there ? "" : os::errno_text(errno);
   folder_.remove(own);
   return is_there ? "" : "cannot make " + last + ": " + failed;
 }

@@ -69,7 +69,7 @@ class FolderGroup final : public Group {
 
   std::string parent_, path_;
   std::string self_;
-  platform::Folder folder_;
+  os::Folder folder_;
   std::set<std::string> servers_;  // that have ever published here
 };
 

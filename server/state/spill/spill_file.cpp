@@ -53,19 +53,19 @@ std::string head_of(const Iteration& iteration) {
 
 SpillRecord record_for(const Iteration& iteration, const std::string& name,
                        const std::string& head) {
-  SpillRecord record{iteration.number, name, platform::crc32c(head.data(), head.size())};
+  SpillRecord record{iteration.number, name, os::crc32c(head.data(), head.size())};
   for (const Block& block : iteration.blocks) {
     record.blocks.push_back({block.client, block.rank, block.variable, block.block, block.bytes,
-                             platform::crc32c(block.data, block.bytes)});
+                             os::crc32c(block.data, block.bytes)});
   }
   return record;
 }
 
 bool write_all(int file, const Iteration& iteration, const std::string& head) {
-  if (!platform::write_at(file, head.data(), head.size(), 0)) return false;
+  if (!os::write_at(file, head.data(), head.size(), 0)) return false;
   std::uint64_t at = aligned(head.size());
   for (const Block& block : iteration.blocks) {
-    if (!platform::write_at(file, block.data, block.bytes, at)) return false;
+    if (!os::write_at(file, block.data, block.bytes, at)) return false;
     at += aligned(block.bytes);
   }
   return true;
@@ -77,7 +77,7 @@ std::string read_at(int file, void* to, std::uint64_t bytes, std::uint64_t offse
   while (bytes > 0) {
     const ssize_t n = pread(file, at, bytes, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return platform::errno_text(errno);
+    if (n < 0) return os::errno_text(errno);
     if (n == 0) return "it ends after " + std::to_string(offset) + " bytes";
     at += n;
     offset += static_cast<std::uint64_t>(n);
@@ -98,25 +98,25 @@ Result<std::shared_ptr<const SpillFile>> SpillFile::write(int folder, const std:
                                                           const Iteration& iteration) {
   const std::string head = head_of(iteration);
   const std::uint64_t bytes = spill_file_bytes(iteration);
-  platform::UniqueFd file = platform::make_spill_file(folder, name, bytes);
+  os::UniqueFd file = node::make_spill_file(folder, name, bytes);
   if (file && write_all(file.get(), iteration, head)) {
     return std::shared_ptr<const SpillFile>(
         new SpillFile(record_for(iteration, name, head), std::move(file)));
   }
   const int why = errno;
   unlinkat(folder, name.c_str(), 0);
-  return Error{Status::ERROR_SYSTEM, platform::errno_text(why)};
+  return Error{Status::ERROR_SYSTEM, os::errno_text(why)};
 }
 
 std::shared_ptr<const SpillFile> SpillFile::open(int folder, const std::string& where,
                                                  SpillRecord record) {
   const std::string path = where + "/" + record.file;
-  platform::UniqueFd fd = platform::open_spill_file(folder, record.file);
+  os::UniqueFd fd = node::open_spill_file(folder, record.file);
   const int why = errno;
   const bool is_there = static_cast<bool>(fd);
   const std::shared_ptr<SpillFile> file(new SpillFile(std::move(record), std::move(fd)));
   std::string head;
-  const std::string damage = is_there ? file->read_head(&head) : platform::errno_text(why);
+  const std::string damage = is_there ? file->read_head(&head) : os::errno_text(why);
   if (!damage.empty()) file->damage_ = "\"" + path + "\", to which it was spilled: " + damage;
   return file;
 }
@@ -134,7 +134,7 @@ std::string SpillFile::read_head(std::string* head) const {
   head->resize(head_bytes(record_.blocks.size()));
   std::string why = read_at(file_.get(), head->data(), head->size(), 0);
   if (!why.empty()) return why;
-  const std::uint32_t sum = platform::crc32c(head->data(), head->size());
+  const std::uint32_t sum = os::crc32c(head->data(), head->size());
   if (sum == record_.head_checksum) return "";
   return fmt::format("its head had CRC-32C {:08x} when it was written, and has {:08x} now",
                      record_.head_checksum, sum);
@@ -172,7 +172,7 @@ std::string SpillFile::read(std::uint32_t place, void* to) const {
   const std::string why = read_at(file_.get(), to, one.bytes, offsets_[place]);
   if (!why.empty())
     return fmt::format("the file {}, to which it was spilled: {}", record_.file, why);
-  const std::uint32_t sum = platform::crc32c(to, one.bytes);
+  const std::uint32_t sum = os::crc32c(to, one.bytes);
   if (sum == one.checksum) return "";
   return fmt::format(
       "it had CRC-32C {:08x} when it was spilled, its bytes in the file {} have {:08x} now",
@@ -202,8 +202,7 @@ SpilledBlocks::SpilledBlocks(Iteration* iteration) : iteration_(iteration) {
   if (!any) return;
   memory_.reset(static_cast<char*>(::operator new(bytes + 1, kAlignment, std::nothrow)));
   const std::string no_memory =
-      memory_ ? ""
-              : "no memory is left to read " + platform::format_bytes(bytes) + " from the disk";
+      memory_ ? "" : "no memory is left to read " + format_bytes(bytes) + " from the disk";
   char* at = memory_.get();
   for (Block& block : iteration->blocks) {
     if (!block.file) continue;

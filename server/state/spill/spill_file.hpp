@@ -67,7 +67,7 @@ class SpillFile {
   std::string read(std::uint32_t place, void* to) const;
 
  private:
-  SpillFile(SpillRecord record, platform::UniqueFd file)
+  SpillFile(SpillRecord record, os::UniqueFd file)
       : record_(std::move(record)), file_(std::move(file)) {
     set_offsets();
   }
@@ -75,7 +75,7 @@ class SpillFile {
   std::string read_head(std::string* head) const;
 
   SpillRecord record_;
-  platform::UniqueFd file_;
+  os::UniqueFd file_;
   std::uint64_t bytes_ = 0;
   std::vector<std::uint64_t> offsets_;  // of the data, by place
   std::string damage_;                  // why nothing in it can be read

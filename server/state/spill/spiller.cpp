@@ -118,7 +118,7 @@ void Spiller::restore(std::vector<SpillRecord> records) {
     ++files_;
     on_disk_[number].push_back(std::move(file));
   }
-  if (parts_.folder >= 0) platform::remove_spilled_files(parts_.folder, known);
+  if (parts_.folder >= 0) node::remove_spilled_files(parts_.folder, known);
 }
 
 Spiller::Files Spiller::files_of(std::int64_t iteration) const {
@@ -130,7 +130,7 @@ Spiller::Files Spiller::files_of(std::int64_t iteration) const {
 std::string Spiller::report() const {
   if (total_.iterations == 0) return "";
   return fmt::format("{}, {}, waited in {} for the stores", counted(total_.iterations, "iteration"),
-                     platform::format_bytes(total_.bytes), parts_.path);
+                     format_bytes(total_.bytes), parts_.path);
 }
 
 bool Spiller::is_in_segment(const Block& block) const noexcept {
@@ -171,17 +171,16 @@ std::optional<Spiller::Written> Spiller::spill_one() {
 
 // An iteration can go to the disk in several parts: a script may let a variable go later.
 std::string Spiller::new_name(std::int64_t iteration) const {
-  return platform::spill_file_name(iteration, files_of(iteration).size());
+  return node::spill_file_name(iteration, files_of(iteration).size());
 }
 
 // "" when there is room for one more file of so many bytes.
 std::string Spiller::why_not(std::uint64_t bytes) const {
   if (bytes_ + bytes > parts_.most_bytes) {
-    return fmt::format("spill-size is used up: {} lie in {}", platform::format_bytes(bytes_),
-                       parts_.path);
+    return fmt::format("spill-size is used up: {} lie in {}", format_bytes(bytes_), parts_.path);
   }
   // Each is open until it is done with.
-  const std::uint64_t most = platform::most_descriptors();
+  const std::uint64_t most = os::most_descriptors();
   const std::uint64_t for_others = std::max(kDescriptorsForOthers, most / 2);
   if (files_ + for_others < most) return "";
   return fmt::format("{} iterations lie in {}, and this process may have {} files open (ulimit -n)",
@@ -196,7 +195,7 @@ std::shared_ptr<const SpillFile> Spiller::write(const Iteration& part) {
       parts_.log->warn("{}; the simulation waits for the stores", why);
     return nullptr;
   }
-  if (platform::now_ns() < trouble_.try_again_ns && files_gone_ == trouble_.gone_when_failed)
+  if (os::now_ns() < trouble_.try_again_ns && files_gone_ == trouble_.gone_when_failed)
     return nullptr;
   auto file = SpillFile::write(parts_.folder, new_name(part.number), part);
   if (file) {
@@ -204,7 +203,7 @@ std::shared_ptr<const SpillFile> Spiller::write(const Iteration& part) {
     ++files_;
     return *file;
   }
-  trouble_.try_again_ns = platform::now_ns() + kTryAgainNs;
+  trouble_.try_again_ns = os::now_ns() + kTryAgainNs;
   trouble_.gone_when_failed = files_gone_;
   if (!said_failed_.exchange(true)) {
     parts_.log->warn("cannot spill iteration {} to {}: {}; the simulation waits for the stores",

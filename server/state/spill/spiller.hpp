@@ -117,7 +117,7 @@ class Spiller {
   Total total_;
   std::atomic<bool> said_failed_{false};
   Trouble trouble_;  // of the thread
-  platform::Worker worker_;
+  os::Worker worker_;
 };
 
 }  // namespace leat::server

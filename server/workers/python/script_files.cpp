@@ -13,12 +13,10 @@
 
 namespace leat::server {
 
-std::string python_launcher() {
-  return platform::path_beside_program(LEAT_PYTHON_FOLDER "/launch.py");
-}
+std::string python_launcher() { return os::path_beside_program(LEAT_PYTHON_FOLDER "/launch.py"); }
 
 Result<std::string> find_python(const std::string& interpreter, const std::string& packages) {
-  const std::string python = platform::find_program(interpreter);
+  const std::string python = os::find_program(interpreter);
   if (python.empty())
     return Error{Status::ERROR_SYSTEM, "there is no program \"" + interpreter +
                                            "\": install Python 3" +
@@ -35,7 +33,7 @@ Result<std::string> run_python_tool(const std::string& interpreter,
                                     double seconds) {
   std::vector<std::string> all{interpreter, python_launcher()};
   all.insert(all.end(), words.begin(), words.end());
-  return platform::run_program(all, input, static_cast<std::int64_t>(seconds * 1e9));
+  return os::run_program(all, input, static_cast<std::int64_t>(seconds * 1e9));
 }
 
 namespace {
@@ -46,11 +44,11 @@ class Finder {
  public:
   void look_into(const model::ScriptSource& source, std::size_t index) {
     if (!source.is_folder) return add(source.path, index);
-    const platform::FileFacts folder = platform::facts_of(source.path);
+    const os::FileFacts folder = os::facts_of(source.path);
     if (folder.error != 0) {
-      return problem("the folder " + source.path + ": " + platform::errno_text(folder.error));
+      return problem("the folder " + source.path + ": " + os::errno_text(folder.error));
     }
-    if (std::string why = platform::why_unsafe(source.path); !why.empty()) return problem(why);
+    if (std::string why = os::why_unsafe(source.path); !why.empty()) return problem(why);
     for (const std::string& path : scripts_in(source.path)) add(path, index);
   }
   ScriptScan take() { return std::move(scan_); }
@@ -70,10 +68,10 @@ class Finder {
   }
 
   void add(const std::string& path, std::size_t source) {
-    const platform::FileFacts file = platform::facts_of(path);
+    const os::FileFacts file = os::facts_of(path);
     if (file.error == ENOENT) return;  // removed just now
-    if (file.error != 0) return problem(path + ": " + platform::errno_text(file.error));
-    if (std::string why = platform::why_unsafe_to_run(path); !why.empty()) return problem(why);
+    if (file.error != 0) return problem(path + ": " + os::errno_text(file.error));
+    if (std::string why = os::why_unsafe_to_run(path); !why.empty()) return problem(why);
     std::error_code error;
     const fs::path whole = fs::absolute(path, error);
     scan_.files.push_back({unique_name(whole), whole.string(), source, file.stamp});
@@ -117,10 +115,9 @@ ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
 }
 
 std::string why_not_usable(const model::ScriptSource& source) {
-  const platform::FileFacts found = platform::facts_of(source.path);
+  const os::FileFacts found = os::facts_of(source.path);
   if (source.is_folder ? found.is_folder : found.is_file)
-    return source.is_folder ? platform::why_unsafe(source.path)
-                            : platform::why_unsafe_to_run(source.path);
+    return source.is_folder ? os::why_unsafe(source.path) : os::why_unsafe_to_run(source.path);
   std::error_code error;
   return std::string("there is no ") + (source.is_folder ? "folder \"" : "file \"") +
          fs::absolute(source.path, error).string() +
@@ -132,7 +129,7 @@ std::vector<model::Diagnostic> script_problems(const model::Scripts& scripts) {
   const auto add = [&](const model::SourceLocation& where, std::string text) {
     if (!text.empty()) problems.push_back({model::Severity::error, where, std::move(text)});
   };
-  if (platform::find_program(scripts.interpreter).empty()) {
+  if (os::find_program(scripts.interpreter).empty()) {
     add(scripts.where, "there is no program \"" + scripts.interpreter +
                            "\" to run the <scripts> with: install Python 3 with NumPy, or say "
                            "interpreter=\"/path/to/python3\"");

@@ -22,7 +22,7 @@ std::string python_launcher();
 Result<std::string> find_python(const std::string& interpreter, const std::string& packages);
 
 /// Runs `launch.py words...` with `input` as its standard input; what it writes to standard output.
-/// Fails as platform::run_program does.
+/// Fails as os::run_program does.
 Result<std::string> run_python_tool(const std::string& interpreter,
                                     const std::vector<std::string>& words, const std::string& input,
                                     double seconds);

@@ -54,9 +54,9 @@ void report(const Setting& setting, const Measured& own) {
 }
 
 void bind_to(const Plan& plan, int rank, bool serves) {
-  platform::CpuSet own;
+  os::CpuSet own;
   own.add(plan.cores[static_cast<std::size_t>(rank) % plan.cores.size()]);
-  platform::set_affinity(serves ? plan.helpers : own);
+  os::set_affinity(serves ? plan.helpers : own);
 }
 
 void run(const Plan& plan) {

@@ -10,7 +10,7 @@ namespace leat::bench {
 namespace {
 
 double seconds_since(std::int64_t start) {
-  return static_cast<double>(platform::now_ns() - start) * 1e-9;
+  return static_cast<double>(os::now_ns() - start) * 1e-9;
 }
 
 class Simulation {
@@ -47,9 +47,9 @@ class Simulation {
   template <class Call>
   static void timed(std::int64_t* ns, long* slept, Call call) {
     const long before = voluntary_switches();
-    const std::int64_t start = platform::now_ns();
+    const std::int64_t start = os::now_ns();
     call();
-    *ns += platform::now_ns() - start;
+    *ns += os::now_ns() - start;
     *slept += voluntary_switches() - before;
   }
 
@@ -67,9 +67,9 @@ double helper_seconds(const Output& output) {
 void run_measured(const Setting& setting, const Output& output, Simulation& simulation,
                   Measured* measured) {
   const double helper_before = helper_seconds(output);
-  const std::int64_t start = platform::now_ns();
+  const std::int64_t start = os::now_ns();
   for (int i = setting.plan.warm_up; i < setting.plan.all_iterations(); ++i) {
-    const std::int64_t iteration_start = platform::now_ns();
+    const std::int64_t iteration_start = os::now_ns();
     const auto [ns, slept] = simulation.iteration(i);
     measured->call_ns.push_back(static_cast<double>(ns));
     measured->switches += static_cast<double>(slept);
@@ -88,14 +88,14 @@ Measured run_loop(const Setting& setting, const Method& method) {
   pool.give_back(Plan::kPooledAhead * setting.plan.bytes * static_cast<std::size_t>(setting.size));
   MPI_Barrier(setting.ranks);
   const double cpu_before = process_cpu_seconds();
-  std::int64_t start = platform::now_ns();
+  std::int64_t start = os::now_ns();
   const std::unique_ptr<Output> output = method.make(setting);
   measured.start_s = seconds_since(start);
   Simulation simulation(setting, *output, pool);
   for (int i = 0; i < setting.plan.warm_up; ++i) simulation.iteration(i);
   MPI_Barrier(setting.ranks);
   run_measured(setting, *output, simulation, &measured);
-  start = platform::now_ns();
+  start = os::now_ns();
   output->finish();
   MPI_Barrier(setting.ranks);
   measured.finish_s = seconds_since(start);

@@ -13,7 +13,7 @@ namespace leat::bench {
 
 PagePool::PagePool(const std::string& path) {
   if (path.empty()) return;
-  fd_ = platform::UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  fd_ = os::UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat facts {};
   if (!fd_ || fstat(fd_.get(), &facts) != 0 || unlink(path.c_str()) != 0) give_up("no " + path);
   left_ = static_cast<std::size_t>(facts.st_size);

@@ -18,7 +18,7 @@ class PagePool {
   void give_back(std::size_t bytes);
 
  private:
-  platform::UniqueFd fd_;
+  os::UniqueFd fd_;
   std::size_t left_ = 0;
 };
 

@@ -16,7 +16,7 @@ class PlainFile {
   void sync() const;
 
  private:
-  platform::UniqueFd fd_;
+  os::UniqueFd fd_;
 };
 
 }  // namespace leat::bench

@@ -16,8 +16,8 @@ std::vector<int> numbers(const std::string& text) {
   return all;
 }
 
-platform::CpuSet cpus(const std::string& text) {
-  platform::CpuSet set;
+os::CpuSet cpus(const std::string& text) {
+  os::CpuSet set;
   for (const int cpu : numbers(text)) set.add(cpu);
   return set;
 }

@@ -61,8 +61,7 @@ TEST(Pack, AnySectionOfAnyTypeInAnyOrder) {
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), packed.begin())) << "round " << round;
     ASSERT_EQ(packed.back(), 'x') << "wrote too much in round " << round;
     std::vector<char> summed(expected.size() + 1, 'x');
-    ASSERT_EQ(pack_with_checksum(summed.data(), view),
-              platform::crc32c(expected.data(), expected.size()))
+    ASSERT_EQ(pack_with_checksum(summed.data(), view), os::crc32c(expected.data(), expected.size()))
         << "round " << round;
     ASSERT_EQ(summed, packed) << "round " << round;
   }
@@ -84,8 +83,7 @@ TEST(Pack, ChecksumOfRowsOfAnyLength) {
     view.data = memory.data() + random() % 8;
     const std::vector<char> expected = one_by_one(view);
     std::vector<char> packed(expected.size());
-    ASSERT_EQ(pack_with_checksum(packed.data(), view),
-              platform::crc32c(expected.data(), expected.size()))
+    ASSERT_EQ(pack_with_checksum(packed.data(), view), os::crc32c(expected.data(), expected.size()))
         << "round " << round;
     ASSERT_EQ(packed, expected) << "round " << round;
   }

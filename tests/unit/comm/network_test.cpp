@@ -110,7 +110,7 @@ TEST(Network, StrangersAreRefusedAndCounted) {
     address.sin_family = AF_INET;
     address.sin_port = htons(card.port);
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    const leat::platform::UniqueFd stranger(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const leat::os::UniqueFd stranger(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(connect(stranger.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     [[maybe_unused]] const ssize_t sent =
         ::send(stranger.get(), "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL);

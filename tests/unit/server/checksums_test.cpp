@@ -16,7 +16,7 @@ Block block_of(const std::string& data, std::uint32_t number) {
   block.block = number;
   block.data = data.data();
   block.bytes = data.size();
-  block.checksum = platform::crc32c(data.data(), data.size());
+  block.checksum = os::crc32c(data.data(), data.size());
   return block;
 }
 

@@ -29,38 +29,38 @@ class ControlSocketsTest : public testing::Test {
  protected:
   ~ControlSocketsTest() override { unlink(path_.c_str()); }
 
-  platform::UniqueFd connect() const {
-    auto socket = platform::connect_to(path_, platform::SocketKind::stream);
-    return socket ? std::move(*socket) : platform::UniqueFd();
+  os::UniqueFd connect() const {
+    auto socket = os::connect_to(path_, os::SocketKind::stream);
+    return socket ? std::move(*socket) : os::UniqueFd();
   }
-  static void ask(const platform::UniqueFd& socket) {
+  static void ask(const os::UniqueFd& socket) {
     const std::string line = "{\"leat_control\": 1, \"request\": \"status\"}\n";
     ASSERT_EQ(::write(socket.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
   }
   bool is_due_within(std::int64_t ns) const {
-    return platform::is_readable_within(sockets_.descriptor(), ns);
+    return os::is_readable_within(sockets_.descriptor(), ns);
   }
   // As the loop does it, until there is nothing to do and the rest after that is over.
   void turn_until_quiet() {
-    while (is_due_within(50'000'000)) sockets_.turn(platform::now_ns());
+    while (is_due_within(50'000'000)) sockets_.turn(os::now_ns());
   }
 
   const std::string path_ = testing::TempDir() + "control-" + std::to_string(getpid());
   QuietRun run_;
   control::Channel channel_{run_};
-  ControlSockets sockets_{*platform::listen_at(path_, platform::SocketKind::stream), channel_};
+  ControlSockets sockets_{*os::listen_at(path_, os::SocketKind::stream), channel_};
 };
 
 TEST_F(ControlSocketsTest, AnswerAtOnceAfterARest) {
-  const platform::UniqueFd peer = connect();
+  const os::UniqueFd peer = connect();
   ask(peer);
   ASSERT_TRUE(is_due_within(kLongNs));
-  sockets_.turn(platform::now_ns());
-  EXPECT_TRUE(platform::is_readable_within(peer.get(), 0));
+  sockets_.turn(os::now_ns());
+  EXPECT_TRUE(os::is_readable_within(peer.get(), 0));
 }
 
 TEST_F(ControlSocketsTest, CostNothingWhenNothingComes) {
-  const platform::UniqueFd peer = connect();
+  const os::UniqueFd peer = connect();
   turn_until_quiet();
   EXPECT_EQ(channel_.connections().size(), 1u);
   EXPECT_FALSE(is_due_within(0));
@@ -68,12 +68,12 @@ TEST_F(ControlSocketsTest, CostNothingWhenNothingComes) {
 
 // A turn may be interrupted for longer than its rest; not each time.
 TEST_F(ControlSocketsTest, RestAlthoughMoreHasCome) {
-  const platform::UniqueFd peer = connect();
+  const os::UniqueFd peer = connect();
   bool rested = false;
   for (int i = 0; i < 1000 && !rested; ++i) {
     ask(peer);
     ASSERT_TRUE(is_due_within(kLongNs));
-    sockets_.turn(platform::now_ns());
+    sockets_.turn(os::now_ns());
     ask(peer);
     rested = !is_due_within(0);
     ASSERT_TRUE(is_due_within(kLongNs));
@@ -85,7 +85,7 @@ TEST_F(ControlSocketsTest, RestAlthoughMoreHasCome) {
 }
 
 TEST_F(ControlSocketsTest, CloseThoseThatHaveGone) {
-  std::vector<platform::UniqueFd> crowd;
+  std::vector<os::UniqueFd> crowd;
   for (int i = 0; i < 20; ++i) crowd.push_back(connect());
   turn_until_quiet();
   ASSERT_EQ(channel_.connections().size(), 20u);
@@ -95,13 +95,13 @@ TEST_F(ControlSocketsTest, CloseThoseThatHaveGone) {
 }
 
 TEST_F(ControlSocketsTest, SendWhatIsPublishedWhenTheyAreWoken) {
-  const platform::UniqueFd peer = connect();
+  const os::UniqueFd peer = connect();
   const std::string line = "{\"leat_control\": 1, \"request\": \"subscribe\"}\n";
   ASSERT_GT(::write(peer.get(), line.data(), line.size()), 0);
   turn_until_quiet();
   char text[4096];
   ASSERT_GT(::recv(peer.get(), text, sizeof text, MSG_DONTWAIT), 0);
-  channel_.publish("open", {{"iteration", 0}}, platform::now_ns());
+  channel_.publish("open", {{"iteration", 0}}, os::now_ns());
   EXPECT_FALSE(is_due_within(0));
   sockets_.wake();
   turn_until_quiet();

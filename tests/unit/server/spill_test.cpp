@@ -30,7 +30,7 @@ class SpillFiles : public testing::Test {
   void SetUp() override {
     folder_ = testing::TempDir() + "leat-spill-" + std::to_string(getpid());
     fs::create_directory(folder_);
-    folder_fd_ = platform::UniqueFd(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    folder_fd_ = os::UniqueFd(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -51,11 +51,11 @@ class SpillFiles : public testing::Test {
     return made;
   }
   std::string path(std::int64_t number) const {
-    return folder_ + "/" + platform::spill_file_name(number);
+    return folder_ + "/" + node::spill_file_name(number);
   }
   std::shared_ptr<const SpillFile> write(const Iteration& iteration) {
     auto made =
-        SpillFile::write(folder_fd_.get(), platform::spill_file_name(iteration.number), iteration);
+        SpillFile::write(folder_fd_.get(), node::spill_file_name(iteration.number), iteration);
     return made ? *made : nullptr;
   }
   static std::string read(const SpillFile& file, std::size_t place) {
@@ -65,7 +65,7 @@ class SpillFiles : public testing::Test {
   }
 
   std::string folder_;
-  platform::UniqueFd folder_fd_;
+  os::UniqueFd folder_fd_;
   const std::string small_ = "abc", large_ = std::string(100001, 'x') + "end", empty_;
 };
 
@@ -150,7 +150,7 @@ TEST_F(SpillFiles, LeavesNothingWhenItCannotBeWritten) {
   EXPECT_FALSE(SpillFile::write(-1, "none", {1, true, {one}, {}, {}}));
   fs::create_directory(path(4));  // the name is taken
   EXPECT_FALSE(
-      SpillFile::write(folder_fd_.get(), platform::spill_file_name(4), {4, true, {one}, {}, {}}));
+      SpillFile::write(folder_fd_.get(), node::spill_file_name(4), {4, true, {one}, {}, {}}));
 }
 
 // Iterations of two variables in what stands for the segment, in a line whose plugins have not

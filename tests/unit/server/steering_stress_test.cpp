@@ -183,7 +183,7 @@ class SteeringStress : public testing::Test {
     return run_.segment.client(client).client->iteration.load();
   }
   bool waits_for(std::uint32_t client, std::int64_t iteration) const {
-    const platform::Deadline deadline = platform::Deadline::in_ns(kTooLong);
+    const os::Deadline deadline = os::Deadline::in_ns(kTooLong);
     while (iteration_of(client) < iteration && !deadline.passed()) std::this_thread::yield();
     return iteration_of(client) >= iteration;
   }
@@ -239,7 +239,7 @@ TEST_F(SteeringStress, ARankThatIsWronglyTakenForDeadMayMissValuesButSeesNoMixtu
 
 TEST_F(SteeringStress, AKilledRankHoldsUpNoLaterValue) {
   constexpr std::int64_t kMoment = 1000, kEnd = kIterations / 2;
-  const platform::Deadline deadline = platform::Deadline::in_ns(kTooLong);
+  const os::Deadline deadline = os::Deadline::in_ns(kTooLong);
   // Nobody waits for rank 3. However late it is killed, half of the run is left to the others.
   shared_->limit = kEnd / 2;
   const Ahead alone(run_.segment, {0, 1, 2}, &shared_->limit);

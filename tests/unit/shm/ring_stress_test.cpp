@@ -68,8 +68,8 @@ void take_asleep(Ring& shared, Bell& bell, std::uint64_t elements) {
     const std::uint32_t seen = bell.rung.load();
     bell.sleeping.store(1, std::memory_order_seq_cst);
     if (ring.empty()) {
-      const platform::Deadline overslept = platform::Deadline::in_ns(kTooLong);
-      platform::futex_wait(bell.rung, seen, kTooLong);
+      const os::Deadline overslept = os::Deadline::in_ns(kTooLong);
+      os::futex_wait(bell.rung, seen, kTooLong);
       ASSERT_FALSE(overslept.passed())
           << "nobody rang; the ring is " << (ring.empty() ? "empty" : "not empty");
     }
@@ -88,7 +88,7 @@ TEST(ShmStress, ASleeperIsAlwaysWoken) {
     ring.announce();
     if (bell.sleeping.load(std::memory_order_seq_cst)) {
       bell.rung.fetch_add(1);
-      platform::futex_wake_all(bell.rung);
+      os::futex_wake_all(bell.rung);
     }
   }
 }

@@ -65,11 +65,11 @@ TEST_F(SegmentTest, OnlyItsOwnerMayOpenIt) {
 
 TEST_F(SegmentTest, MoreMemoryThanTheMachineHasIsRefusedWithBothNumbersAndNothingIsLeft) {
   SegmentPlan plan = small_plan();
-  plan.data_bytes = leat::platform::shared_memory_free() * 2;
+  plan.data_bytes = leat::os::shared_memory_free() * 2;
   const auto segment = Segment::create(name_, plan);
   ASSERT_FALSE(segment);
   EXPECT_EQ(segment.error().status, Status::ERROR_MEMORY);
-  const std::string free = leat::platform::format_bytes(leat::platform::shared_memory_free());
+  const std::string free = leat::format_bytes(leat::os::shared_memory_free());
   EXPECT_NE(segment.error().message.find(free.substr(0, 2)), std::string::npos);
   EXPECT_NE(segment.error().message.find("buffer size"), std::string::npos);
   EXPECT_NE(access(("/dev/shm/" + name_).c_str(), F_OK), 0);

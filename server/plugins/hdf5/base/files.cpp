@@ -149,7 +149,7 @@ void say_last_words(int number) {
 }  // namespace
 
 void expect_file(const std::string& path) {
-  const std::string why = platform::why_no_file(path);  // "" too when it is not there
+  const std::string why = os::why_no_file(path);  // "" too when it is not there
   if (!why.empty()) throw std::runtime_error(path + " " + why);
 }
 

@@ -71,7 +71,7 @@ class TemporaryFile {
 
   const std::string& path() const { return path_; }
   /// Leads to this file, whatever has its name by now.
-  std::string open_path() const { return platform::path_of_descriptor(fd_.get()); }
+  std::string open_path() const { return os::path_of_descriptor(fd_.get()); }
   /// In the place of what is there. Throws when it cannot.
   void rename_to(const std::filesystem::path& name) {
     std::filesystem::rename(path_, name);

@@ -25,7 +25,7 @@ namespace {
 
 struct Owner {
   std::string host;
-  platform::ProcessId process;
+  os::ProcessId process;
 
   bool operator==(const Owner& other) const {
     return host == other.host && process.pid == other.process.pid &&
@@ -33,7 +33,7 @@ struct Owner {
   }
 };
 
-Owner this_owner() { return {platform::node_name(), platform::this_process()}; }
+Owner this_owner() { return {os::node_name(), os::this_process()}; }
 
 std::string text_of(const Owner& owner, char between) {
   std::string text = owner.host;
@@ -47,7 +47,7 @@ Owner in_file(const FilePlace& place) {
   constexpr std::size_t kMost = 512;
   Owner owner;
   if (const UniqueFd fd = place.open(O_RDONLY))
-    std::istringstream(platform::text_of(fd.get(), kMost)) >> owner.host >> owner.process.pid >>
+    std::istringstream(os::text_of(fd.get(), kMost)) >> owner.host >> owner.process.pid >>
         owner.process.start >> owner.process.space;
   return owner;
 }
@@ -56,9 +56,8 @@ Owner in_file(const FilePlace& place) {
 bool may_live(const Owner& owner) {
   if (owner.process.start == 0) return false;  // the text is cut off: nobody's
   const std::uint64_t space = owner.process.space;
-  const bool is_seen =
-      owner.host == platform::node_name() && (space == 0 || space == platform::this_space());
-  return !is_seen || platform::lives(owner.process);
+  const bool is_seen = owner.host == os::node_name() && (space == 0 || space == os::this_space());
+  return !is_seen || os::lives(owner.process);
 }
 
 // With its text in it from the start: links are made whole or not at all, on network file systems

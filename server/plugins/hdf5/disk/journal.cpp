@@ -70,19 +70,18 @@ const std::string& this_boot() {
 }
 
 std::uint64_t sum_of(const Standing& standing) {
-  return platform::crc32c(&standing, offsetof(Standing, sum));
+  return os::crc32c(&standing, offsetof(Standing, sum));
 }
 
 // Without the state, which changes.
 std::uint64_t sum_of(const RecordHead& head) {
   constexpr std::size_t kBegin = offsetof(RecordHead, inode);
-  return platform::crc32c(reinterpret_cast<const char*>(&head) + kBegin,
-                          offsetof(RecordHead, head_sum) - kBegin,
-                          platform::crc32c(head.magic, kMagicBytes));
+  return os::crc32c(reinterpret_cast<const char*>(&head) + kBegin,
+                    offsetof(RecordHead, head_sum) - kBegin, os::crc32c(head.magic, kMagicBytes));
 }
 
 std::uint64_t sum_of(std::string_view changes) {
-  return platform::crc32c(changes.data(), changes.size());
+  return os::crc32c(changes.data(), changes.size());
 }
 
 std::uint64_t inode_of(int file) {
@@ -274,7 +273,7 @@ FoundRecord found_beside(const std::string& file, int fd) {
   struct stat facts {};
   if (::lstat(journal_of(file).c_str(), &facts) != 0) return {};
   std::string why;
-  const UniqueFd journal = platform::open_file(journal_of(file), O_RDONLY | O_NOFOLLOW, &why);
+  const UniqueFd journal = os::open_file(journal_of(file), O_RDONLY | O_NOFOLLOW, &why);
   if (!journal) return unusable(why);
   if (!have_one_owner(fd, journal.get())) return unusable("belongs to another user than the file");
   return read_records(journal.get(), fd);
@@ -397,7 +396,7 @@ void Journal::remove() {
 
 bool has_unfinished_commit(const std::string& file) {
   std::string why;
-  const UniqueFd opened = platform::open_file(file, O_RDONLY, &why);
+  const UniqueFd opened = os::open_file(file, O_RDONLY, &why);
   if (!opened) return false;
   const FoundRecord found = found_beside(file, opened.get());
   return found.kind == FoundRecord::Kind::unusable ||
@@ -408,7 +407,7 @@ LastCommit finish_last_commit(const std::string& file) {
   struct stat facts {};
   if (::lstat(journal_of(file).c_str(), &facts) != 0) return {};
   std::string why;
-  const UniqueFd opened = platform::open_file(file, O_RDWR, &why);
+  const UniqueFd opened = os::open_file(file, O_RDWR, &why);
   if (!opened) throw std::runtime_error(file + " " + why);
   const FoundRecord found = found_beside(file, opened.get());
   if (found.kind == FoundRecord::Kind::unusable) {

@@ -71,8 +71,7 @@ void NamedFile::note_identity() {
 
 std::string NamedFile::name_now() const {
   std::error_code unknown;
-  const std::string path =
-      std::filesystem::read_symlink(platform::path_of_descriptor(fd()), unknown);
+  const std::string path = std::filesystem::read_symlink(os::path_of_descriptor(fd()), unknown);
   return !unknown && is_at(path) ? path : "";
 }
 

@@ -12,9 +12,9 @@
 
 namespace leat::hdf5 {
 
-using platform::FilePlace;
-using platform::NewFile;
-using platform::UniqueFd;
+using os::FilePlace;
+using os::NewFile;
+using os::UniqueFd;
 
 // When what is written is on the disk for good: durability="iteration|close|none".
 

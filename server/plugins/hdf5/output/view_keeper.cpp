@@ -63,7 +63,7 @@ std::string why_without_a_word(int status) {
   if (WIFSIGNALED(status))
     return std::string("the HDF5 library crashed (") + strsignal(WTERMSIG(status)) +
            ") over its parts: one is damaged, `leat ls` on each says which";
-  return "the program that makes views " + platform::describe_end(status);
+  return "the program that makes views " + os::describe_end(status);
 }
 
 // The lines before the last one, which is "done" when all is well.
@@ -88,18 +88,18 @@ Lines make_view_outside(Lines words, std::chrono::seconds limit,
   constexpr std::int64_t kReapLimitNs = 2'000'000'000;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::strerror(errno));
-  const platform::UniqueFd reader(ends[0]);
-  platform::UniqueFd writer(ends[1]);
+  const os::UniqueFd reader(ends[0]);
+  os::UniqueFd writer(ends[1]);
   words.insert(words.begin(), program());
   const Result<pid_t> process =
-      platform::start(words, {{writer.get(), STDOUT_FILENO}, {writer.get(), STDERR_FILENO}});
+      os::start(words, {{writer.get(), STDOUT_FILENO}, {writer.get(), STDERR_FILENO}});
   if (!process) throw std::runtime_error(process.error().message);
   writer.reset();
   std::string said;
   const bool ended = listen(reader.get(), Clock::now() + limit, progress, &said);
   if (!ended) ::kill(*process, SIGKILL);
   int status = 0;
-  platform::reap(*process, kReapLimitNs, &status);
+  os::reap(*process, kReapLimitNs, &status);
   if (!ended)
     throw std::runtime_error("the HDF5 library has not come to an end with its parts in " +
                              std::to_string(limit.count()) +

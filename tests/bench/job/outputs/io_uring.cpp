@@ -29,7 +29,7 @@ class IoUring : public DoubleBuffer {
   void place_threads() {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    for (int cpu = 0; cpu < platform::CpuSet::kMaxCpus; ++cpu)
+    for (int cpu = 0; cpu < os::CpuSet::kMaxCpus; ++cpu)
       if (plan_.helpers.has(cpu)) CPU_SET(cpu, &cpus);
     if (io_uring_register_iowq_aff(&ring_, sizeof cpus, &cpus) != 0)
       give_up("io_uring_register_iowq_aff");

@@ -22,7 +22,7 @@ class LeatOutput : public Output {
     check(leat_set_int("ranks", setting.size));
     const std::int64_t position[2] = {setting.rank, 0};
     check(leat_set_position("field", 0, position));
-    for (const pid_t pid : platform::processes_called("leatd"))
+    for (const pid_t pid : os::processes_called("leatd"))
       if (parent_of(pid) == getpid()) server_ = pid;
   }
 

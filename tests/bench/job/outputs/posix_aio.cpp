@@ -34,12 +34,12 @@ class PosixAio : public DoubleBuffer {
     how.aio_num = 8;
     how.aio_idle_time = 3600;
     aio_init(&how);
-    const platform::CpuSet own = platform::current_affinity();
-    platform::set_affinity(plan_.helpers);
+    const os::CpuSet own = os::current_affinity();
+    os::set_affinity(plan_.helpers);
     aiocb first = request();
     if (aio_write(&first) != 0) give_up("aio_write");
     until_done(&first);
-    platform::set_affinity(own);
+    os::set_affinity(own);
   }
 
   aiocb request() const {

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-namespace leat::platform {
+namespace leat::os {
 
 inline constexpr std::int64_t kSecond = 1'000'000'000;
 inline constexpr std::int64_t kMillisecond = 1'000'000;
 
-}  // namespace leat::platform
+}  // namespace leat::os

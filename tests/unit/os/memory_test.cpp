@@ -13,7 +13,7 @@
 #include "lib/os/descriptor.hpp"
 #include "lib/os/numa_binding.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 class SharedMemory : public testing::Test {
@@ -98,4 +98,4 @@ TEST_F(SharedMemory, IsMappedAtOnceAndBoundWhereThereAreMemoryNodes) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

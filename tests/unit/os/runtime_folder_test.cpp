@@ -5,9 +5,10 @@
 
 #include <fstream>
 
-#include "tests/unit/platform/temporary_folder.hpp"
+#include "tests/unit/os/temporary_folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
+using namespace node;
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +70,4 @@ TEST(SessionName, HasNoWayOutOfTheFolder) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -5,7 +5,8 @@
 
 #include "lib/node/runtime_folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
+using namespace node;
 namespace {
 
 TEST(ServerShare, IsAPieceForEachAndAllTogetherAreTheWhole) {
@@ -37,4 +38,4 @@ TEST(ServerShare, HasANameThatIsAGoodOneAndNoOthers) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

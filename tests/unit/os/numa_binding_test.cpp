@@ -9,7 +9,7 @@
 
 #include "lib/os/cores.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 constexpr std::size_t kBytes = 4 << 20;
@@ -39,4 +39,4 @@ TEST(NumaBinding, LeavesMemoryUsableWhateverItIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -7,7 +7,8 @@
 
 #include "lib/node/placement.hpp"
 
-namespace leat::platform {
+namespace leat::os {
+using namespace node;
 namespace {
 
 constexpr int kMachines = 1000;
@@ -208,4 +209,4 @@ TEST(PlacementAnywhere, LeavesARanksPartAtHomeWhereThatHasMemory) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -15,10 +15,11 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/file_lock.hpp"
 #include "lib/os/local_socket.hpp"
-#include "tests/unit/platform/lock_holder.hpp"
-#include "tests/unit/platform/temporary_folder.hpp"
+#include "tests/unit/os/lock_holder.hpp"
+#include "tests/unit/os/temporary_folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
+using namespace node;
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,12 +35,12 @@ class Leftovers : public TemporaryFolder {
   }
   SessionFiles make_files(const std::string& session, const ProcessId& server = kNobody) const {
     const SessionFiles files = session_files(places_.runtime_folder, session);
-    std::ofstream(files.live) << text_of({session, server});
+    std::ofstream(files.live) << node::text_of({session, server});
     std::ofstream(files.socket) << "";
     return files;
   }
   std::string make_segment(const std::string& session, const ProcessId& maker) const {
-    const std::string path = places_.shared_memory + "/" + text_of({session, maker});
+    const std::string path = places_.shared_memory + "/" + node::text_of({session, maker});
     std::ofstream(path) << "data";
     return path;
   }
@@ -91,7 +92,8 @@ TEST_F(Leftovers, IncludeTheControlSocketOfTheDeadAlone) {
 
 TEST_F(Leftovers, DoNotIncludeASegmentThatMustStayNorWhatBelongsToIt) {
   make_files("killed");
-  const std::string segment = make_segment("killed", kNobody), name = text_of({"killed", kNobody});
+  const std::string segment = make_segment("killed", kNobody),
+                    name = node::text_of({"killed", kNobody});
   const SegmentFiles files = segment_files(places_.runtime_folder, stem_of(name));
   std::ofstream(files.journal) << "noted";
   bool stays = true;
@@ -136,7 +138,7 @@ TEST_F(Leftovers, AreRemovedAlsoWhenAnotherSweepLooksAtTheirSegment) {
   make_files("dead");
   const std::string segment = make_segment("dead", kNobody);
   const SegmentFiles files =
-      segment_files(places_.runtime_folder, stem_of(text_of({"dead", kNobody})));
+      segment_files(places_.runtime_folder, stem_of(node::text_of({"dead", kNobody})));
   std::ofstream(files.journal) << "noted";
   UniqueFd other = lock_file(segment, 0);
   ASSERT_TRUE(other);
@@ -162,7 +164,7 @@ TEST_F(Leftovers, IncludeASegmentWithoutLocksWhoeverHasItsProcessIdNow) {
 }
 
 TEST_F(Leftovers, OfASessionAreOrphanedWhileRanksLiveAndTheServerDoesNot) {
-  const std::string name = text_of({"run", this_process()});
+  const std::string name = node::text_of({"run", this_process()});
   EXPECT_EQ(orphaned_segment(places_, name)->name, "");
   const std::string path = make_segment("run", this_process());
   EXPECT_EQ(orphaned_segment(places_, name)->name, "");
@@ -173,11 +175,11 @@ TEST_F(Leftovers, OfASessionAreOrphanedWhileRanksLiveAndTheServerDoesNot) {
   EXPECT_EQ(orphan->name, name);
   EXPECT_EQ(orphaned_segment(places_, "")->name, "");
   EXPECT_EQ(orphaned_segment(places_, "../run")->name, "");
-  EXPECT_EQ(orphaned_segment(places_, text_of({"run", kNobody}))->name, "");
+  EXPECT_EQ(orphaned_segment(places_, node::text_of({"run", kNobody}))->name, "");
 }
 
 TEST_F(Leftovers, AreOrphanedForOneSuccessorOnly) {
-  const std::string name = text_of({"run", kNobody});
+  const std::string name = node::text_of({"run", kNobody});
   const UniqueFd rank = open_there(make_segment("run", kNobody));
   ASSERT_TRUE(lock_byte(rank, 3));
   Result<Orphan> first = orphaned_segment(places_, name);
@@ -194,9 +196,9 @@ TEST(ProcessIds, AreThoseOfOneNamespace) {
   EXPECT_TRUE(lives(me));
   EXPECT_FALSE(lives({me.pid, me.start, me.space + 1}));
   EXPECT_FALSE(lives({me.pid, me.start - 1, me.space}));
-  const std::string name = text_of({"run", me});
+  const std::string name = node::text_of({"run", me});
   EXPECT_EQ(own_segment_name(name)->maker.space, me.space);
-  EXPECT_NE(name, text_of({"run", {me.pid, me.start, me.space + 1}}));
+  EXPECT_NE(name, node::text_of({"run", {me.pid, me.start, me.space + 1}}));
 }
 
 TEST(ProcessIds, OfAZombieDoNotLive) {
@@ -279,7 +281,7 @@ TEST_F(Leftovers, AreNothingThatHasNoNameOfLeats) {
 TEST_F(Leftovers, AreNotFollowedToAnotherPlace) {
   const std::string precious = base_ + "/precious";
   std::ofstream(precious) << "precious";
-  fs::create_symlink(precious, places_.shared_memory + "/" + text_of({"link", kNobody}));
+  fs::create_symlink(precious, places_.shared_memory + "/" + node::text_of({"link", kNobody}));
   fs::create_symlink(precious, places_.runtime_folder + "/link.live");
   remove();
   EXPECT_TRUE(fs::exists(precious));
@@ -295,7 +297,7 @@ TEST_F(Leftovers, ThatAnotherUserPutThereAreNotTouched) {
 
 TEST(SegmentName, IsReadAsItWasWritten) {
   for (const char* session : {"a", "a-1.5", "alone-12-3456", "x.y_z-"}) {
-    const auto name = own_segment_name(text_of({session, {123, 456}}));
+    const auto name = own_segment_name(node::text_of({session, {123, 456}}));
     ASSERT_TRUE(name) << session;
     EXPECT_EQ(name->session, session);
     EXPECT_EQ(name->maker.pid, 123);
@@ -307,7 +309,7 @@ TEST_F(Leftovers, OfASpillFolderAreFoundByItsLinkAndOnlyWhatIsLeatsIsRemoved) {
   const std::string disk = base_ + "/disk";
   fs::create_directory(disk);
   make_files("dead");
-  const std::string stem = stem_of(text_of({"dead", kNobody}));
+  const std::string stem = stem_of(node::text_of({"dead", kNobody}));
   const std::string folder = disk + "/" + spill_folder_name(stem);
   const SegmentFiles of_segment = segment_files(places_.runtime_folder, stem);
   fs::create_directory(folder);
@@ -338,12 +340,13 @@ TEST_F(Leftovers, DoNotIncludeAFolderOfAnotherNameOrOneThatIsLocked) {
   std::ofstream(other + "/" + spill_file_name(7)) << "data";
   make_files("dead");
   fs::create_symlink(
-      other, segment_files(places_.runtime_folder, stem_of(text_of({"dead", kNobody}))).spill);
+      other,
+      segment_files(places_.runtime_folder, stem_of(node::text_of({"dead", kNobody}))).spill);
   remove();
   EXPECT_TRUE(fs::exists(other + "/" + spill_file_name(7)));
   EXPECT_TRUE(left().empty());
 
-  const std::string busy = stem_of(text_of({"busy", kNobody}));
+  const std::string busy = stem_of(node::text_of({"busy", kNobody}));
   const std::string link = segment_files(places_.runtime_folder, busy).spill;
   {
     const Result<SpillFolder> made = SpillFolder::make(disk, busy, link);
@@ -371,4 +374,4 @@ TEST_F(Leftovers, OfADeadSessionInItsSpillFolderAreGoneWhenItStartsAnew) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <string>
 
-#include "tests/unit/platform/temporary_folder.hpp"
+#include "tests/unit/os/temporary_folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ TEST_F(FilePlaceTest, ItStaysInItsFolderWhenThatIsRenamed) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

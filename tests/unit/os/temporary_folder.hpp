@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-namespace leat::platform {
+namespace leat::os {
 
 class TemporaryFolder : public testing::Test {
  protected:
@@ -24,7 +24,7 @@ class TemporaryFolder : public testing::Test {
     setenv("LEAT_RUNTIME_DIR", path.c_str(), 1);
     return path;
   }
-  const std::string base_ = testing::TempDir() + "leat-platform-" + std::to_string(getpid());
+  const std::string base_ = testing::TempDir() + "leat-os-" + std::to_string(getpid());
 };
 
-}  // namespace leat::platform
+}  // namespace leat::os

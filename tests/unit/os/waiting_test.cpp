@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "lib/os/clock.hpp"
-#include "tests/unit/platform/durations.hpp"
+#include "tests/unit/os/durations.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 constexpr std::int64_t kLong = 100'000 * kMillisecond;  // a test that waits so long has failed
@@ -88,4 +88,4 @@ TEST(Futex, WakesAnotherProcess) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

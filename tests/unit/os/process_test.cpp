@@ -8,9 +8,9 @@
 
 #include <filesystem>
 
-#include "tests/unit/platform/durations.hpp"
+#include "tests/unit/os/durations.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 // All that a program started by spawn() writes to its report pipe.
@@ -66,8 +66,8 @@ TEST(Process, ThatDoesNotExistIsAnError) {
 }
 
 TEST(Process, FindsItsOwnProgram) {
-  EXPECT_EQ(std::filesystem::path(executable_path()).filename(), "platform_test");
-  EXPECT_EQ(path_beside_program("platform_test"), executable_path());
+  EXPECT_EQ(std::filesystem::path(executable_path()).filename(), "os_test");
+  EXPECT_EQ(path_beside_program("os_test"), executable_path());
 }
 
 TEST(Process, ThatSomebodyElseHasReapedCountsAsGone) {
@@ -80,4 +80,4 @@ TEST(Process, ThatSomebodyElseHasReapedCountsAsGone) {
 TEST(ErrnoText, IsThatOfTheSystem) { EXPECT_EQ(errno_text(ENOENT), "No such file or directory"); }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

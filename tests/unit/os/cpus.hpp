@@ -6,7 +6,7 @@
 
 #include "lib/os/cores.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 inline CpuSet cpus(std::initializer_list<int> numbers) {
   CpuSet set;
@@ -14,4 +14,4 @@ inline CpuSet cpus(std::initializer_list<int> numbers) {
   return set;
 }
 
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "lib/os/numa_binding.hpp"
-#include "tests/unit/platform/cpus.hpp"
+#include "tests/unit/os/cpus.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 TEST(CpuSet, IsWrittenAsTasksetWritesIt) {
@@ -110,4 +110,4 @@ TEST(OwnMemoryNode, IsTheOneThatHasAllProcessors) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

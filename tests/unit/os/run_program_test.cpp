@@ -5,7 +5,7 @@
 
 #include "lib/os/clock.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 constexpr std::int64_t kLongNs = 30'000'000'000;
@@ -42,4 +42,4 @@ TEST(RunProgram, EndsAProgramThatIsLateWithWhatItStarted) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "tests/unit/platform/durations.hpp"
-#include "tests/unit/platform/temporary_folder.hpp"
+#include "tests/unit/os/durations.hpp"
+#include "tests/unit/os/temporary_folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 class LocalSocket : public TemporaryFolder {
@@ -139,4 +139,4 @@ TEST_F(LocalSocket, WithoutAListenerIsAnErrorThatSaysSo) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/unit/platform/lock_holder.hpp"
-#include "tests/unit/platform/temporary_folder.hpp"
+#include "tests/unit/os/lock_holder.hpp"
+#include "tests/unit/os/temporary_folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,4 +83,4 @@ TEST_F(LockFile, ThatIsNewSurvivesSweepsThatTakeItAwayBeforeItIsLocked) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -11,9 +11,9 @@
 
 #include "lib/os/clock.hpp"
 #include "lib/os/descriptor.hpp"
-#include "tests/unit/platform/durations.hpp"
+#include "tests/unit/os/durations.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 DependentPlan shell_plan(const std::string& script) { return {{"/bin/sh", "-c", script}}; }
@@ -122,4 +122,4 @@ TEST(ProcessFamily, OfALivingMakerIsNoOrphan) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 // Bit by bit: the remainder of a division by 0x1EDC6F41, low bits first.
@@ -114,4 +114,4 @@ TEST(Crc32c, TheMethodThatRunsEverywhereIsTheLast) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

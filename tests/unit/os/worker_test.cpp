@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 std::jthread start_thread(Worker::Task task) { return std::jthread(std::move(task)); }
@@ -99,4 +99,4 @@ TEST(Worker, TakesTasksFromManyThreads) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/unit/platform/temporary_folder.hpp"
+#include "tests/unit/os/temporary_folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ TEST_F(FolderTest, FollowsNoLinkOfAnotherUser) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -6,10 +6,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "tests/unit/platform/cpus.hpp"
-#include "tests/unit/platform/temporary_folder.hpp"
+#include "tests/unit/os/cpus.hpp"
+#include "tests/unit/os/temporary_folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
+using namespace node;
 namespace {
 
 class ToldRanks : public TemporaryFolder {
@@ -59,4 +60,4 @@ TEST_F(ToldRanks, AreThoseOfOneServerWhereItIsAlone) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 class MemoryLimit : public testing::Test {
@@ -56,4 +56,4 @@ TEST_F(MemoryLimit, WhatCannotBeToldIsNoLimit) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

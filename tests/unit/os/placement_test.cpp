@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "lib/node/placement.hpp"
-#include "tests/unit/platform/cpus.hpp"
+#include "tests/unit/os/cpus.hpp"
 
-namespace leat::platform {
+namespace leat::os {
+using namespace node;
 namespace {
 
 // `threads` hardware threads per core, numbered as Linux does: first one of each core, then the
@@ -303,4 +304,4 @@ TEST_F(Sockets, HaveItInTurns) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os

@@ -11,7 +11,7 @@
 
 #include "lib/os/file_lock.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 
 class LockHolder {
  public:
@@ -45,4 +45,4 @@ class LockHolder {
   bool holds_ = false;
 };
 
-}  // namespace leat::platform
+}  // namespace leat::os

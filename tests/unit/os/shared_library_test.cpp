@@ -10,9 +10,9 @@
 #include <iterator>
 #include <random>
 
-#include "tests/unit/platform/temporary_folder.hpp"
+#include "tests/unit/os/temporary_folder.hpp"
 
-namespace leat::platform {
+namespace leat::os {
 namespace {
 
 using Constant = std::array<unsigned, 4>;
@@ -118,4 +118,4 @@ TEST_F(SharedLibrary, ThatIsGoodIsLoadedAndGivesItsSymbol) {
 }
 
 }  // namespace
-}  // namespace leat::platform
+}  // namespace leat::os
