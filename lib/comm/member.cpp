@@ -5,15 +5,12 @@
 
 namespace leat::comm {
 
-Member::Member(const MemberSettings& settings, std::int64_t now_ns, std::int64_t known)
+Member::Member(const MemberSettings& settings, std::int64_t now_ns)
     : settings_(settings),
       all_(0, settings.size - 1),
       now_ns_(now_ns),
       pulse_ns_(now_ns),
-      rounds_(settings.self, settings.most_open),
-      known_(known),
-      own_confirmed_(known),
-      confirmed_(0) {
+      rounds_(settings.self, settings.most_open) {
   choose_parent();
   tick();
 }
@@ -85,7 +82,7 @@ bool Member::has_other_outcomes(const View& view) const {
 }
 
 void Member::adopt(const View& view) {
-  if (!view.is_newer_than(view_)) return;
+  if (!view.is_newer_than(view_) || !all_.has(view.root) || !all_.has(view.gone())) return;
   if (view.dead.has(settings_.self))
     return go_alone("the other servers of the run had heard nothing of this one for too long");
   if (has_other_outcomes(view))
@@ -109,6 +106,7 @@ void Member::go_alone(std::string why) {
   children_.clear();
   attached_.reset();
   messages_.clear();
+  log_.clear();
   pass_on();
 }
 
@@ -137,7 +135,7 @@ void Member::suspect(Rank rank) { suspected_.emplace(rank, now_ns_); }
 Rank Member::candidate() const {
   RankSet possible = members();
   for (const auto& [rank, since] : suspected_) possible -= rank;
-  return possible.first();
+  return possible.empty() ? settings_.self : possible.first();
 }
 
 // Those above are lower ranks, and a root has nobody above: there is no circle.
@@ -157,7 +155,8 @@ std::optional<Rank> Member::best_parent() const {
 // Who has a good parent keeps it, though it be another one than in the beginning.
 void Member::choose_parent() {
   const bool leads = is_alone() || view_.root == settings_.self;
-  if (!leads && parent_ && !is_suspected(*parent_) && !view_.gone().has(*parent_)) return;
+  const bool is_above = parent_ && (*parent_ < settings_.self || *parent_ == view_.root);
+  if (!leads && is_above && !is_suspected(*parent_) && !view_.gone().has(*parent_)) return;
   const std::optional<Rank> best = best_parent();
   if (best == parent_) return;
   parent_ = best;
@@ -261,8 +260,14 @@ void Member::on(Rank from, Partial partial) {
   pass_on();
 }
 
+// One of a root that is none any more may come late.
 void Member::on(Rank from, Outcome outcome) {
-  if (from == parent_ || children_.contains(from)) take(std::move(outcome), from);
+  if (from != parent_ && !children_.contains(from)) return;
+  const bool is_void =
+      std::any_of(view_.starts.begin(), view_.starts.end(), [&outcome](const Start& start) {
+        return outcome.sequence > start.known && outcome.epoch < start.epoch;
+      });
+  if (!is_void && outcome.epoch <= view_.epoch) take(std::move(outcome), from);
 }
 
 void Member::on(Rank from, const Want& want) {
@@ -278,6 +283,13 @@ void Member::tick() {
     return;
   }
   next_tick_ns_ = now_ns_ + settings_.silence_ns / 4;
+  if (view_.left.has(settings_.self)) {  // nobody waits for it, and it waits for nobody
+    parent_.reset();
+    children_.clear();
+    attached_.reset();
+    next_tick_ns_ = INT64_MAX;
+    return;
+  }
   look_at_children();
   if (view_.root == settings_.self) {
     lead();

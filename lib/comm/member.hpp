@@ -44,15 +44,14 @@ struct MemberSettings {
 // Not thread-safe. Every call but set_time() may make messages and outcomes.
 class Member {
  public:
-  /// `known`: outcomes up to here are known for good to a server whose place this one has taken.
-  explicit Member(const MemberSettings& settings, std::int64_t now_ns, std::int64_t known = 0);
+  Member(const MemberSettings& settings, std::int64_t now_ns);
 
   // For the application
 
   /// Numbers grow in a channel, and each server contributes to each round of it, be it nothing.
   /// False: it has contributed, or the round is over.
   bool contribute(const Round& round, Columns columns);
-  /// Outcomes up to this sequence need not be kept for a server that takes the place of this one.
+  /// Outcomes up to this sequence need not be kept for this server.
   void confirm(std::int64_t sequence);
   /// Nothing more is needed of the others.
   void leave();
@@ -157,7 +156,7 @@ class Member {
   RankSet told_attached_, told_leaving_;  // in the last Up
 
   Rounds rounds_;
-  std::int64_t known_, own_confirmed_, confirmed_;
+  std::int64_t known_ = 0, own_confirmed_ = 0, confirmed_ = 0;
   std::deque<Outcome> log_;  // up to known_, from confirmed_ + 1 or later
   std::vector<Outcome> outcomes_;
   std::vector<std::pair<Rank, Message>> messages_;

@@ -121,13 +121,12 @@ class Reader {
   bool get(RankSet* set) {
     std::uint32_t size = 0;
     if (!get(&size) || rest_.size() < size) return false;
-    Rank first = 0, last = 0;
+    std::vector<RankSet::Range> ranges;
     for (std::uint32_t i = 0; i < size; ++i) {
-      if (!get(&first) || !get(&last) || first < 0 || last < first || last > kMostRank)
-        return false;
-      *set += RankSet(first, last);
+      RankSet::Range& each = ranges.emplace_back();
+      if (!get(&each.first) || !get(&each.last) || each.last > kMostRank) return false;
     }
-    return true;
+    return set->set(std::move(ranges));
   }
   bool get(ExactSum* sum) {
     ExactSum::Digits digits;

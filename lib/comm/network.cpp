@@ -11,9 +11,8 @@
 
 namespace leat::comm {
 
-Network::Network(const MemberSettings& settings, TcpLinks links, std::int64_t known,
-                 std::function<void()> wake)
-    : member_(settings, os::now_ns(), known),
+Network::Network(const MemberSettings& settings, TcpLinks links, std::function<void()> wake)
+    : member_(settings, os::now_ns()),
       links_(std::move(links)),
       wake_(std::move(wake)),
       doorbell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),

@@ -3,8 +3,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace leat::comm {
+
+bool RankSet::set(std::vector<Range> ranges) {
+  Rank next = 0;  // the least that the next one may begin with
+  for (const Range& each : ranges) {
+    if (each.first < next || each.last < each.first || each.last > INT32_MAX - 2) return false;
+    next = each.last + 2;
+  }
+  ranges_ = std::move(ranges);
+  return true;
+}
 
 RankSet& RankSet::operator+=(const RankSet& other) {
   if (other.empty()) return *this;

@@ -28,6 +28,9 @@ class RankSet {
     if (first <= last) ranges_.push_back({first, last});
   }
 
+  /// False, and it is as it was: they are not in order, or touch each other.
+  bool set(std::vector<Range> ranges);
+
   RankSet& operator+=(const RankSet& other);
   RankSet& operator+=(Rank rank) { return *this += RankSet(rank); }
   RankSet& operator-=(const RankSet& other);

@@ -84,6 +84,14 @@ void Rounds::add(Partial partial, bool is_of_child) {
 // Who does not fit is sent on beside: the root says what becomes of it.
 void Rounds::merge(const Round& round, Open* open) {
   Partial merged{round, self_, RankSet(self_), *open->own};
+  if (merged.columns.empty()) {  // of those that have something to say, most are right
+    std::vector<const Partial*> held;
+    for (const Partial& each : open->held) held.push_back(&each);
+    if (const Partial* const model = model_of(held)) {
+      const auto place = static_cast<std::size_t>(model - open->held.data());
+      std::swap(open->held.front(), open->held[place]);
+    }
+  }
   for (Partial& each : open->held) {
     if (each.of.has(self_)) continue;
     if (merged.of.overlaps(each.of) || !go_together(merged, each)) {

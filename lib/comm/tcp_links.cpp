@@ -19,6 +19,7 @@ constexpr std::int64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond;
 constexpr std::int64_t kLeastPause = 20 * kMillisecond, kMostPause = 500 * kMillisecond;
 constexpr std::int64_t kHelloLimit = 5 * kSecond;
 constexpr double kStrangersPerSecond = 50;
+constexpr int kMostAtOnce = 64;           // new connections, before others have their turn
 constexpr std::size_t kMostUnknown = 64;  // connections whose other end is not known yet
 constexpr std::int64_t kReplaced =
     INT64_MIN;  // in the place of when a connection was made: it is to be closed
@@ -76,6 +77,7 @@ void set(int socket, int level, int option, int value) {
 
 void set_up(int socket, std::int64_t silence_ns) {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_ns / kMillisecond));
 }
 
@@ -184,13 +186,18 @@ bool TcpLinks::is_of_a_card(const sockaddr_storage& from) const {
 }
 
 // Of servers of the run all are looked at; what comes from elsewhere may be a server by another of its addresses.
-void TcpLinks::accept_all(int listener, std::int64_t now_ns) {
-  while (true) {
+void TcpLinks::accept_some(int listener, std::int64_t now_ns) {
+  for (int i = 0; i < kMostAtOnce; ++i) {
     sockaddr_storage from{};
     socklen_t size = sizeof from;
     os::UniqueFd socket(
         accept4(listener, reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket) return;
+    if (!socket) {
+      const bool is_short =
+          errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+      if (is_short) deaf_until_ns_ = now_ns + 100 * kMillisecond;
+      return;
+    }
     const auto unknown = std::count_if(connections_.begin(), connections_.end(),
                                        [](const Connection& each) { return !each.is_up; });
     if (!is_of_a_card(from) &&
@@ -261,6 +268,7 @@ void TcpLinks::send(Rank to, std::string_view message) {
 
 bool TcpLinks::take_messages(Connection* connection) {
   for (std::string& each : connection->tls.take_messages()) {
+    if (connection->since_ns == kReplaced) return false;
     if (!connection->is_up) {
       if (!take_hello(connection, each)) return false;
     } else {
@@ -327,14 +335,18 @@ std::vector<LinkEvent> TcpLinks::poll(std::int64_t until_ns, int wake) {
       close(i, is_late ? "it does not answer" : "it has closed the connection");
   }
   std::vector<pollfd> waiting{{wake, POLLIN, 0}};
-  for (const auto& listener : listeners_) waiting.push_back({listener.get(), POLLIN, 0});
+  const short listens = now_ns < deaf_until_ns_ ? 0 : POLLIN;
+  if (!listens) until_ns = std::min(until_ns, deaf_until_ns_);
+  for (const auto& listener : listeners_) waiting.push_back({listener.get(), listens, 0});
   const std::size_t first = waiting.size();
   for (const Connection& each : connections_) {
     const bool writes = !each.is_connected || !each.unsent.empty();
     waiting.push_back(
         {each.socket.get(), static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
   }
-  if (wanted_ && !link_to(*wanted_)) until_ns = std::min(until_ns, std::max(next_try_ns_, now_ns));
+  const bool is_trying = std::any_of(connections_.begin(), connections_.end(),
+                                     [](const Connection& each) { return each.is_ours; });
+  if (wanted_ && !is_trying) until_ns = std::min(until_ns, std::max(next_try_ns_, now_ns));
   if (!events_.empty()) until_ns = now_ns;
   const std::int64_t wait_ns = std::clamp<std::int64_t>(until_ns - now_ns, 0, kSecond);
   const timespec wait{wait_ns / kSecond, wait_ns % kSecond};
@@ -358,7 +370,7 @@ std::vector<LinkEvent> TcpLinks::poll(std::int64_t until_ns, int wake) {
     if (!good) close(i, each.tls.why_broken());
   }
   for (std::size_t i = 1; i < first; ++i)
-    if (waiting[i].revents) accept_all(waiting[i].fd, now_ns);
+    if (waiting[i].revents) accept_some(waiting[i].fd, now_ns);
   return std::exchange(events_, {});
 }
 

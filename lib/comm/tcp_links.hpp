@@ -26,7 +26,7 @@ struct Card {
   Rank rank = 0;
   std::string name{};  ///< of the node, for people
   std::uint16_t port = 0;
-  std::vector<std::string> addresses{};  ///< "10.1.0.3", "fe80::1"
+  std::vector<std::string> addresses{};  ///< "10.1.0.3", "2001:db8::1"
   bool operator==(const Card&) const = default;
 };
 
@@ -90,7 +90,7 @@ class TcpLinks {
   };
 
   void connect(std::int64_t now_ns);
-  void accept_all(int listener, std::int64_t now_ns);
+  void accept_some(int listener, std::int64_t now_ns);
   bool is_of_a_card(const sockaddr_storage& from) const;
   bool read(Connection* connection);
   bool write(Connection* connection);
@@ -111,6 +111,7 @@ class TcpLinks {
   std::optional<Rank> wanted_;
   std::size_t next_address_ = 0;
   std::int64_t next_try_ns_ = 0, pause_ns_ = 0;
+  std::int64_t deaf_until_ns_ = 0;  // there is no descriptor for another connection
   Allowance strangers_;
   std::uint64_t refused_ = 0;
   std::string why_refused_, why_unreached_;

@@ -11,7 +11,6 @@ void Worker::start(const StartThread& start_thread) {
 
 void Worker::post(Task task) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  rethrow();
   tasks_.push_back(std::move(task));
   changed_.notify_all();
 }
@@ -24,7 +23,6 @@ bool Worker::is_idle() const {
 void Worker::wait() {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return tasks_.empty(); });
-  rethrow();
 }
 
 void Worker::finish() {
@@ -41,29 +39,17 @@ void Worker::stop() noexcept {
   if (thread_.joinable()) thread_.join();
 }
 
-// With the lock.
-void Worker::rethrow() {
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-}
-
-void Worker::run() {
+void Worker::run() noexcept {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
     if (stopping_) break;
     Task task = std::move(tasks_.front());
     lock.unlock();
-    std::exception_ptr error;
-    try {
-      task();
-    } catch (...) {
-      error = std::current_exception();
-    }
+    task();
     task = nullptr;  // what it holds ends before anybody takes it for done
     lock.lock();
     tasks_.pop_front();
-    if (error) tasks_.clear();
-    if (error && !error_) error_ = error;
     changed_.notify_all();
   }
   tasks_.clear();

@@ -4,7 +4,6 @@
 
 #include <condition_variable>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -12,8 +11,8 @@
 namespace leat::os {
 
 // Calls tasks one after the other, in the order in which they were posted, on a thread of its own. A task that throws ends
-// the queue: the exception is kept, and thrown to whoever next calls post(), wait() or finish(). The thread ends after the
-// task that it is at, so stop() waits for one task at most. Calls may come from any thread but the worker's.
+// the process: a server that dies leaves its segment, and another one goes on, which no half-done task lets it do. The thread
+// ends after the task that it is at, so stop() waits for one task at most. Calls may come from any thread but the worker's.
 class Worker {
  public:
   using Task = std::function<void()>;
@@ -39,14 +38,12 @@ class Worker {
   void stop() noexcept;
 
  private:
-  void run();
-  void rethrow();
+  void run() noexcept;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;  // the first one is at work
   bool stopping_ = false;
-  std::exception_ptr error_;
   std::jthread thread_;
 };
 

@@ -235,10 +235,11 @@ bool belongs_to_simulation(const model::Model& model, const Options& options, Ow
 //   3 read_model       of that segment, or of the XML. It says whether the server belongs here at all
 //   4 open_log         its name needs the model and the session; all that follows may log
 //   5 load_plugins     before memory is taken: most mistakes in an XML are found here
-//   6 make_folders     of output and spilled iterations; before memory is taken, as 5
+//   6 make_folders     of output; before memory is taken, as 5
 //   7 make_segment     the buffer. What killed sessions hold in memory may have to be stored first
-//   8 listen           from here on ranks can connect, and wait for the welcome of the loop
-//   9 make_engine      asks plugins whether the run fits them; takes over where a server has died
+//   8 make_spill       the folder of spilled iterations: without its segment the next start would take it for stale
+//   9 listen           from here on ranks can connect, and wait for the welcome of the loop
+//  10 make_engine      asks plugins whether the run fits them; takes over where a server has died
 //
 // then serve() reports that the server is ready, and its loop begins.
 class Startup {
@@ -248,9 +249,10 @@ class Startup {
 
   /// kElsewhere, or the exit status of leatd.
   Result<int> serve(Reporter& reporter) {
-    for (const auto step : {&Startup::enter_folder, &Startup::take_session, &Startup::read_model,
-                            &Startup::open_log, &Startup::load_plugins, &Startup::make_segment,
-                            &Startup::make_folders, &Startup::listen, &Startup::make_engine}) {
+    for (const auto step :
+         {&Startup::enter_folder, &Startup::take_session, &Startup::read_model, &Startup::open_log,
+          &Startup::load_plugins, &Startup::make_folders, &Startup::make_segment,
+          &Startup::make_spill, &Startup::listen, &Startup::make_engine}) {
       if (const Result<void> done = (this->*step)(); !done) return done.error();
       if (is_elsewhere_) return kElsewhere;
     }
@@ -342,11 +344,14 @@ class Startup {
   // In the midst of a run a store says that it has no folder, and all others go on. What is drained goes where it
   // belongs, or stays where it is.
   Result<void> make_folders() {
-    if (!is_draining()) {
-      Result<void> made = make_output_folders(model_);
-      if (!made && !live_->is_taken_over()) return made;
-      if (!made) log_->error("{}", made.error().message);
-    }
+    if (is_draining()) return {};
+    Result<void> made = make_output_folders(model_);
+    if (!made && !live_->is_taken_over()) return made;
+    if (!made) log_->error("{}", made.error().message);
+    return {};
+  }
+
+  Result<void> make_spill() {
     Result<std::optional<node::SpillFolder>> spill = make_spill_folder(model_, *live_, *log_);
     if (!spill) return spill.error();
     if (*spill) spill_.emplace(std::move(**spill));

@@ -240,8 +240,9 @@ void Failover::take_spilled() {
 void Failover::journal_is_gone() {
   const Run& run = session_.run;
   run.log->error(
-      "the journal of the session, {}, is gone: parameters have the values of the XML, and it is "
-      "not known what was spilled, dropped, lost or signalled",
+      "the journal of the session, {}, is gone, or another version of Leat wrote it: parameters "
+      "have the values of the XML, and it is not known what was spilled, dropped, lost or "
+      "signalled",
       journal_path_);
   if (run.model.architecture.overflow_policy != model::OverflowPolicy::spill) return;
   for (const ClientLink& client : session_.clients) {

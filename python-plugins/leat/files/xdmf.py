@@ -3,10 +3,12 @@
 2. It refers to its file by name, so that the two go everywhere together.
 Exit status: 0 all are made, 1 some could not be."""
 import argparse
+import glob
 import json
 import os
 import secrets
 import sys
+import time
 
 from . import reading
 from .reading import CannotRead
@@ -91,8 +93,20 @@ def make_sidecar(path, temporary):
     if os.path.lexists(sidecar) and not _begins_with(sidecar, head_of(name)):
         raise CannotRead(f"{sidecar} is there, and is not the sidecar of {name}: move it away, or give the run another name with "
                          "file=\"...\"")
+    _remove_old_parts(sidecar)
     _replace(sidecar, temporary, document.parts())
     return len(document.rows), left_out
+
+
+def _remove_old_parts(sidecar):
+    """What a maker that was killed has left: none takes an hour between two writes."""
+    folder, name = os.path.split(sidecar)
+    for part in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.*.part")):
+        try:
+            if time.time() - os.lstat(part).st_mtime > 3600:
+                os.unlink(part)
+        except OSError:
+            pass
 
 
 def _begins_with(path, text):

@@ -70,17 +70,16 @@ void Spiller::take_written(const std::function<bool(const SpillRecord&)>& append
         number);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  written_.reset();
-  begin_if_wanted();
   if (noted && line_.replace(std::move(written.iteration))) {
     ++total_.iterations;
     total_.bytes += written.file->bytes();
-    return;
+  } else {  // it is in the segment still, for a server that takes over too
+    on_disk_[number].pop_back();
+    if (on_disk_[number].empty()) on_disk_.erase(number);
+    remove(*written.file);
   }
-  // It is in the segment still, for a server that takes over too.
-  on_disk_[number].pop_back();
-  if (on_disk_[number].empty()) on_disk_.erase(number);
-  remove(*written.file);
+  written_.reset();
+  begin_if_wanted();  // the last: its thread looks at the line without this lock
 }
 
 void Spiller::forget(std::int64_t done) {

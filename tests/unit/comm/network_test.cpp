@@ -31,7 +31,7 @@ class Servers {
     ASSERT_TRUE(port) << port.error().message;
     cards_.push_back({rank, "node", *port, {"127.0.0.1"}});
     MemberSettings settings{rank, size_, fan_out_, kSecond, 2 * kSecond, 20 * kSecond, 1000};
-    all_.push_back(std::make_unique<Network>(settings, std::move(links), 0, [] {}));
+    all_.push_back(std::make_unique<Network>(settings, std::move(links), [] {}));
   }
 
   Network& operator[](Rank rank) { return *all_[static_cast<std::size_t>(rank)]; }
@@ -129,12 +129,12 @@ TEST(Network, AServerOfAnotherRunOrWithAnotherCredentialDoesNotGetIn) {
     const Result<std::uint16_t> port = links.listen({"127.0.0.1"});
     ASSERT_TRUE(port);
     const MemberSettings settings{0, 2, 2, kSecond, 2 * kSecond, 20 * kSecond, 1000};
-    Network server(settings, std::move(links), 0, [] {});
+    Network server(settings, std::move(links), [] {});
     TcpLinks theirs({1, 2, other_run ? "run-2" : "run-1", kSecond, 1000},
                     other_run ? credential : *Credential::make());
     theirs.set_cards({{0, "node", *port, {"127.0.0.1"}}});
     const MemberSettings their_settings{1, 2, 2, kSecond, 2 * kSecond, 20 * kSecond, 1000};
-    Network stranger(their_settings, std::move(theirs), 0, [] {});
+    Network stranger(their_settings, std::move(theirs), [] {});
     EXPECT_TRUE(holds_soon([&] { return server.status().refused > 0; }));
     EXPECT_TRUE(holds_soon([&] { return stranger.status().why_waiting != ""; }));
     EXPECT_FALSE(stranger.status().is_joined);

@@ -92,7 +92,11 @@ bool is_claimed(const FilePlace& owner_file) { return may_live(in_file(owner_fil
 std::string owner_in(const FilePlace& owner_file) {
   const Owner owner = in_file(owner_file);
   if (owner.host.empty()) return "";
-  return "process " + std::to_string(owner.process.pid) + " on " + owner.host;
+  const bool is_here = owner.host == os::node_name();
+  const bool is_apart =
+      is_here && owner.process.space != 0 && owner.process.space != os::this_space();
+  return "process " + std::to_string(owner.process.pid) +
+         (is_apart ? " of another container" : "") + " on " + owner.host;
 }
 
 namespace fs = std::filesystem;

@@ -129,6 +129,8 @@ bool is_zero(const RecordHead& head) {
 // "" or why the head cannot be one that was written for the file.
 std::string fault_of(const RecordHead& head, std::uint64_t inode) {
   const bool is_known = std::memcmp(head.magic, kMagic, kMagicBytes) == 0;
+  if (!is_known && std::memcmp(head.magic, kMagic, kMagicBytes - 1) == 0)
+    return "was written by another version of Leat, whose `leat recover` can use it";
   if (!is_known || head.head_sum != sum_of(head) || head.standing.sum != sum_of(head.standing)) {
     return "is damaged: its head is not as it was written";
   }
