@@ -55,10 +55,10 @@ def test_json_has_the_scripts(tmp_path):
     text = "import leat\n@leat.on_iteration(variables='temperature', every=3)\ndef f(ds, ctx): pass\n"
     facts = json.loads(check(tmp_path, {"one": text, "two": GOOD}, "--json").stdout)
     assert facts["good"] is True and facts["scripts"] == [
-        {"name": "one", "file": "analysis/one.py", "functions": [{"name": "f", "variables": ["temperature"], "every": 3, "products": [],
-                                                                             "publishes": [], "events": []}]},
-        {"name": "two", "file": "analysis/two.py", "functions": [{"name": "process", "variables": None, "every": 1, "products": [],
-                                                                             "publishes": [], "events": []}]}]
+        {"name": "one", "file": "analysis/one.py", "functions": [{"name": "f", "variables": ["temperature"], "every": 3, "line": 2,
+                                                                             "products": [], "publishes": [], "events": []}]},
+        {"name": "two", "file": "analysis/two.py", "functions": [{"name": "process", "variables": None, "every": 1, "line": 1,
+                                                                             "products": [], "publishes": [], "events": []}]}]
 
 
 def test_a_model_without_scripts_has_none():

@@ -312,7 +312,7 @@ def test_the_file_of_one_node_is_refused_and_the_view_named(tmp_path):
 
 
 @pytest.mark.parametrize("words, code, message", [
-    (["mix.h5"], 2, "SCRIPT is required"), (["mix.h5", "s.py", "--from", "x"], 2, "--from"),
+    (["mix.h5"], 2, "required: SCRIPT"), (["mix.h5", "s.py", "--from", "x"], 2, "--from"),
     (["mix.h5", "s.py", "--from", "5", "--to", "4"], 2, "--from 5 is behind --to 4"),
     (["mix.h5", "nothing.py"], 1, "there is no script nothing.py"),
     (["mix.h5", "blocks.py", "--from", "9"], 1, "mix.h5 has no iteration from 9: it has 7 iterations, 0 to 6")])
