@@ -63,7 +63,7 @@ sanitize: setup
 	@cmake --build --preset asan -j $(JOBS) --target $(FUZZED:%=fuzz_%)
 	@build/asan/bin/fuzz_xml tests/fuzz/corpus/xml tests/config 2>/dev/null
 	@for target in expression events frames; do \
-	  build/asan/bin/fuzz_$$target tests/fuzz/corpus/$$target 2>/dev/null || exit 1; \
+	  (cd build/asan && bin/fuzz_$$target ../../tests/fuzz/corpus/$$target 2>/dev/null) || exit 1; \
 	done
 	@cmake --build --preset tsan -j $(JOBS) --target cpp_calls
 	@ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^cpp\.calls$$'
