@@ -4,6 +4,16 @@
 #include <algorithm>
 
 namespace leat::comm {
+namespace {
+
+// A root that is none any more has made it, and the next one, or one after it, never heard of it.
+bool is_void(const Outcome& outcome, const View& view) {
+  return std::any_of(view.starts.begin(), view.starts.end(), [&outcome](const Start& start) {
+    return outcome.sequence > start.known && outcome.epoch < start.epoch;
+  });
+}
+
+}  // namespace
 
 Member::Member(const MemberSettings& settings, std::int64_t now_ns)
     : settings_(settings),
@@ -72,20 +82,12 @@ bool Member::has_most(const RankSet& some) const {
   return 2 * there > of || (2 * there == of && some.has(run.first()));
 }
 
-// It has an outcome that a root has made which the next one, or one after it, never heard of.
-bool Member::has_other_outcomes(const View& view) const {
-  return std::any_of(view.starts.begin(), view.starts.end(), [this](const Start& start) {
-    return std::any_of(log_.begin(), log_.end(), [&start](const Outcome& each) {
-      return each.sequence > start.known && each.epoch < start.epoch;
-    });
-  });
-}
-
 void Member::adopt(const View& view) {
   if (!view.is_newer_than(view_) || !all_.has(view.root) || !all_.has(view.gone())) return;
   if (view.dead.has(settings_.self))
     return go_alone("the other servers of the run had heard nothing of this one for too long");
-  if (has_other_outcomes(view))
+  if (std::any_of(log_.begin(), log_.end(),
+                  [&view](const Outcome& each) { return is_void(each, view); }))
     return go_alone("it was cut off from most servers of the run together with their root");
   const bool is_other_root = view.root != view_.root;
   view_ = view;
@@ -193,7 +195,7 @@ void Member::connected(Rank peer) {
   attach();
 }
 
-// A server that takes its place may answer soon.
+// The link may be made again soon.
 void Member::disconnected(Rank peer) {
   linked_ -= peer;
   if (is_alone()) return;
@@ -260,14 +262,10 @@ void Member::on(Rank from, Partial partial) {
   pass_on();
 }
 
-// One of a root that is none any more may come late.
+// One that is void may come late.
 void Member::on(Rank from, Outcome outcome) {
   if (from != parent_ && !children_.contains(from)) return;
-  const bool is_void =
-      std::any_of(view_.starts.begin(), view_.starts.end(), [&outcome](const Start& start) {
-        return outcome.sequence > start.known && outcome.epoch < start.epoch;
-      });
-  if (!is_void && outcome.epoch <= view_.epoch) take(std::move(outcome), from);
+  if (!is_void(outcome, view_) && outcome.epoch <= view_.epoch) take(std::move(outcome), from);
 }
 
 void Member::on(Rank from, const Want& want) {
@@ -323,7 +321,7 @@ void Member::look_at_root() {
     const bool is_heard = now_ns_ - parent_heard_ns_ <= settings_.silence_ns;
     const std::int64_t tried = now_ns_ - std::max(parent_since_ns_, parent_heard_ns_);
     const std::int64_t limit = was_rooted_ ? settings_.silence_ns / 2 : settings_.start_ns;
-    const bool is_lost = is_heard ? false : tried > limit;
+    const bool is_lost = !is_heard && tried > limit;
     const bool leads_nowhere = without > patience + settings_.silence_ns &&
                                *parent_ != candidate() &&
                                now_ns_ - parent_since_ns_ > settings_.silence_ns;

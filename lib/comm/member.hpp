@@ -95,7 +95,6 @@ class Member {
   RankSet leaving() const;
   bool has_most(const RankSet& some) const;
   void adopt(const View& view);
-  bool has_other_outcomes(const View& view) const;
   void go_alone(std::string why);
   void drop(Rank child);
   void forget_gone();

@@ -21,8 +21,6 @@ constexpr std::int64_t kHelloLimit = 5 * kSecond;
 constexpr double kStrangersPerSecond = 50;
 constexpr int kMostAtOnce = 64;           // new connections, before others have their turn
 constexpr std::size_t kMostUnknown = 64;  // connections whose other end is not known yet
-constexpr std::int64_t kReplaced =
-    INT64_MIN;  // in the place of when a connection was made: it is to be closed
 constexpr std::string_view kHelloMark = "leat-servers-1";
 
 struct Address {
@@ -127,15 +125,18 @@ void TcpLinks::want(std::optional<Rank> peer, std::int64_t now_ns) {
 
 TcpLinks::Connection* TcpLinks::link_to(Rank peer) {
   for (Connection& each : connections_)
-    if (each.is_up && each.peer == peer && each.since_ns != kReplaced) return &each;
+    if (each.is_up && each.peer == peer && !each.is_over) return &each;
   return nullptr;
 }
 
+// Of the one link that this server makes: under way, or there.
+bool TcpLinks::is_trying() const {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const Connection& each) { return each.is_ours; });
+}
+
 void TcpLinks::connect(std::int64_t now_ns) {
-  const auto is_ours = [](const Connection& each) { return each.is_ours; };
-  if (!wanted_ || now_ns < next_try_ns_ || link_to(*wanted_) ||
-      std::any_of(connections_.begin(), connections_.end(), is_ours))
-    return;
+  if (!wanted_ || now_ns < next_try_ns_ || link_to(*wanted_) || is_trying()) return;
   const auto card = cards_.find(*wanted_);
   next_try_ns_ = now_ns + pause_ns_;
   pause_ns_ = std::min(2 * pause_ns_, kMostPause);
@@ -156,15 +157,11 @@ void TcpLinks::connect(std::int64_t now_ns) {
     why_unreached_ = text + ":" + std::to_string(card->second.port) + ": " + std::strerror(errno);
     return;
   }
-  connections_.push_back({std::move(made),
-                          TlsStream(credential_, TlsStream::Side::connects),
-                          true,
-                          false,
-                          false,
-                          wanted_,
-                          false,
-                          now_ns,
-                          {}});
+  connections_.push_back({.socket = std::move(made),
+                          .tls = TlsStream(credential_, TlsStream::Side::connects),
+                          .is_ours = true,
+                          .peer = wanted_,
+                          .since_ns = now_ns});
 }
 
 // ---- who connects to us ----
@@ -207,15 +204,10 @@ void TcpLinks::accept_some(int listener, std::int64_t now_ns) {
       continue;
     }
     set_up(socket.get(), settings_.silence_ns);
-    connections_.push_back({std::move(socket),
-                            TlsStream(credential_, TlsStream::Side::accepts),
-                            false,
-                            true,
-                            false,
-                            std::nullopt,
-                            false,
-                            now_ns,
-                            {}});
+    connections_.push_back({.socket = std::move(socket),
+                            .tls = TlsStream(credential_, TlsStream::Side::accepts),
+                            .is_connected = true,
+                            .since_ns = now_ns});
   }
 }
 
@@ -242,7 +234,7 @@ bool TcpLinks::take_hello(Connection* connection, const std::string& message) {
   if (!connection->is_ours) connection->tls.send(hello(from));
   for (std::size_t i = connections_.size(); i-- > 0;) {  // of a server that was started anew
     if (&connections_[i] != connection && connections_[i].is_up && connections_[i].peer == from)
-      connections_[i].since_ns = kReplaced;
+      connections_[i].is_over = true;
   }
   connection->peer = from;
   connection->is_up = true;
@@ -263,12 +255,12 @@ bool TcpLinks::refuse(Connection* connection, std::string why) {
 
 void TcpLinks::send(Rank to, std::string_view message) {
   Connection* const link = link_to(to);
-  if (link && !link->tls.send(message)) link->since_ns = kReplaced;
+  if (link && !link->tls.send(message)) link->is_over = true;
 }
 
 bool TcpLinks::take_messages(Connection* connection) {
   for (std::string& each : connection->tls.take_messages()) {
-    if (connection->since_ns == kReplaced) return false;
+    if (connection->is_over) return false;
     if (!connection->is_up) {
       if (!take_hello(connection, each)) return false;
     } else {
@@ -331,7 +323,7 @@ std::vector<LinkEvent> TcpLinks::poll(std::int64_t until_ns, int wake) {
   for (std::size_t i = connections_.size(); i-- > 0;) {
     Connection& each = connections_[i];
     const bool is_late = !each.is_up && now_ns - each.since_ns > kHelloLimit;
-    if (each.since_ns == kReplaced || is_late || !write(&each))
+    if (each.is_over || is_late || !write(&each))
       close(i, is_late ? "it does not answer" : "it has closed the connection");
   }
   std::vector<pollfd> waiting{{wake, POLLIN, 0}};
@@ -344,9 +336,7 @@ std::vector<LinkEvent> TcpLinks::poll(std::int64_t until_ns, int wake) {
     waiting.push_back(
         {each.socket.get(), static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
   }
-  const bool is_trying = std::any_of(connections_.begin(), connections_.end(),
-                                     [](const Connection& each) { return each.is_ours; });
-  if (wanted_ && !is_trying) until_ns = std::min(until_ns, std::max(next_try_ns_, now_ns));
+  if (wanted_ && !is_trying()) until_ns = std::min(until_ns, std::max(next_try_ns_, now_ns));
   if (!events_.empty()) until_ns = now_ns;
   const std::int64_t wait_ns = std::clamp<std::int64_t>(until_ns - now_ns, 0, kSecond);
   const timespec wait{wait_ns / kSecond, wait_ns % kSecond};

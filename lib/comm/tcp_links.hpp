@@ -80,6 +80,7 @@ class TcpLinks {
     std::optional<Rank> peer{};  // known, or of ours: meant
     bool is_up = false;
     std::int64_t since_ns = 0;
+    bool is_over = false;  // to be closed: another one has taken its place, or it takes nothing
     std::string unsent{};
   };
   /// So many connections of strangers a second are looked at.
@@ -100,6 +101,7 @@ class TcpLinks {
   bool refuse(Connection* connection, std::string why);
   void close(std::size_t index, std::string why);
   Connection* link_to(Rank peer);
+  bool is_trying() const;
 
   Settings settings_;
   Credential credential_;
