@@ -13,7 +13,7 @@ import time
 
 import pytest
 from control_run import DATA, Peer, connect, ctl, wait_until, write
-from leat_run import BUILD, LIMIT, Run, xml
+from leat_run import BUILD, LIMIT, Run, await_death, xml
 
 STREAM = 3000  # iterations whose events fill any buffer of the system
 
@@ -162,7 +162,7 @@ def test_another_server_offers_the_channel_again_and_python_goes_on_with_it(tmp_
             write([rank], [next(numbers)])
             assert next(e["iteration"] for e in events if e["event"] == "stored") >= 0
             os.kill(first, signal.SIGKILL)
-            run.await_end()
+            await_death(first)
             assert ctl(run, "status", code=3)
             until = time.monotonic() + LIMIT
             while not run.servers():
