@@ -16,19 +16,11 @@
 
 #include "lib/base/status.hpp"
 #include "lib/comm/columns.hpp"
+#include "lib/comm/meeting.hpp"
 #include "lib/comm/tls.hpp"
 #include "lib/os/descriptor.hpp"
 
 namespace leat::comm {
-
-/// Where one server can be reached: all addresses of its node, which are tried in turn.
-struct Card {
-  Rank rank = 0;
-  std::string name{};  ///< of the node, for people
-  std::uint16_t port = 0;
-  std::vector<std::string> addresses{};  ///< "10.1.0.3", "2001:db8::1"
-  bool operator==(const Card&) const = default;
-};
 
 struct LinkEvent {
   enum class Kind { up, down, message };

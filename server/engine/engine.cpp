@@ -64,6 +64,7 @@ void Engine::open_ledger() {
 
 void Engine::start() {
   dispatcher_.start();
+  session_.rounds.begin(std::make_unique<comm::OneServer>());
   session_.of_run.start();
   if (session_.run.facts.drained || has_memory_) return;
   session_.memory.start_prefaulting();
@@ -76,6 +77,7 @@ bool Engine::step(std::int64_t now_ns) {
   dispatcher_.spiller().take_written(
       [this](const SpillRecord& record) { return session_.journal.append(record); });
   failover_.tend_journal();
+  session_.rounds.advance();
   dispatcher_.take_results();
   session_.record.update();
   session_.memory.take_prefaulted();

@@ -325,8 +325,8 @@ auto owned_by(Owner& owner) {
 // Each kind of record has one owner: it would not compile else.
 void Failover::apply(const JournalRecord& record) {
   std::visit(Overloaded{owned_by(session_.signals), owned_by(session_.of_run),
-                        owned_by(session_.parameters), owned_by(session_.record),
-                        owned_by(session_.dropped),
+                        owned_by(session_.rounds), owned_by(session_.parameters),
+                        owned_by(session_.record), owned_by(session_.dropped),
                         [this](const SpillRecord& spilled) { spilled_.push_back(spilled); },
                         [this](const OtherRanksCame& others) {
                           for (const std::int32_t rank : others.ranks)
@@ -344,6 +344,7 @@ void Failover::rewrite_journal() {
   for (const auto& more : {session_.dropped.snapshot(), session_.signals.snapshot(),
                            session_.record.snapshot(), spiller_.snapshot()})
     records.insert(records.end(), more.begin(), more.end());
+  records.emplace_back(session_.rounds.snapshot());
   if (const auto others = session_.clients.others_seen(); !others.empty())
     records.emplace_back(OtherRanksCame{others});
   session_.journal.rewrite(records);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "server/state/clients/clients.hpp"
+#include "server/state/group/run_rounds.hpp"
 #include "server/state/iterations/times.hpp"
 #include "server/state/iterations/tracker.hpp"
 #include "server/state/journal/session_journal.hpp"
@@ -35,6 +36,7 @@ struct SessionState {
         memory(run, clients, wake),
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
+        rounds(run, journal),
         of_run(run, clients, iterations, journal, std::move(group), wake),
         signals(run, clients, iterations, journal, dropped, of_run),
         record(run, clients, journal) {}
@@ -50,6 +52,7 @@ struct SessionState {
   Memory memory;
   Parameters parameters;
   Dropped dropped;
+  RunRounds rounds;  ///< of all servers of the run
   RunSignals of_run;
   Signals signals;
   Record record;

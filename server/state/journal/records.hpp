@@ -97,6 +97,23 @@ struct RunSignalsSnapshot {
   std::vector<RunEventCount> happened;
 };
 
+// ---- operations of all servers of the run; their bytes are those of lib/comm/message.hpp ----
+
+/// By this server, before another one has it.
+struct RoundContributed {
+  std::string partial;
+};
+/// Before it takes effect here.
+struct RoundOutcome {
+  std::string outcome;
+};
+struct RunRoundsSnapshot {
+  std::int64_t known = 0;               ///< the last outcome
+  std::vector<std::string> outcomes;    ///< that other servers may need
+  std::vector<std::string> reductions;  ///< outcomes that somebody may ask for again
+  std::vector<std::string> open;        ///< contributions without an outcome
+};
+
 // ---- parameters, by their numbers in the model ----
 
 /// By the node's first rank.
@@ -160,8 +177,9 @@ struct SpillRecord {
 using JournalRecord =
     std::variant<SignalReceived, SignalRequested, SignalsDecided, SignalsDeferred,
                  RunSignalsDeferred, SignalsSnapshot, ReportPublished, RunSignalsAgreed,
-                 RunSignalsSnapshot, ParameterSet, IntegerSet, IterationEnded, ParameterSteered,
-                 ParametersSnapshot, LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
+                 RunSignalsSnapshot, RoundContributed, RoundOutcome, RunRoundsSnapshot,
+                 ParameterSet, IntegerSet, IterationEnded, ParameterSteered, ParametersSnapshot,
+                 LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
 
 /// As bytes of a journal. Texts may hold any bytes.
 std::string encode(const JournalRecord& record);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations of all servers of the run together, as an engine has them. Private to the engine's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/comm/group.hpp"
+#include "server/state/journal/session_journal.hpp"
+#include "server/state/run.hpp"
+
+namespace leat::server {
+
+/// Of which operations a round is one; see comm::Round.
+namespace channel {
+inline constexpr std::uint64_t iterations = 0;  ///< by their numbers
+inline constexpr std::uint64_t ends = 1;        ///< of servers
+/// And those after it: of plugins and scripts.
+inline constexpr std::uint64_t reductions = std::uint64_t{1} << 32;
+}  // namespace channel
+
+// An engine contributes to a round and goes on; the outcome comes in a later step, the same on all servers of the run, be it
+// of those alone that are there. Contributions and outcomes are in the journal before anybody else has, or misses, them: a
+// successor of a killed server has both, and whoever contributes anew to a round of its predecessor gets that one's outcome.
+class RunRounds {
+ public:
+  /// `outcome.of`: the servers that it is of.
+  using Done = std::function<void(const comm::Outcome& outcome)>;
+
+  RunRounds(const Run& run, SessionJournal& journal) : run_(run), journal_(journal) {}
+
+  /// The other servers of the run are known, or why they cannot be. Before that contributions wait.
+  void begin(std::unique_ptr<comm::Group> group);
+  bool has_begun() const noexcept { return group_ != nullptr; }
+  /// 0 and 1 before the beginning.
+  comm::Rank self() const { return group_ ? group_->self() : 0; }
+  comm::Rank size() const { return group_ ? group_->size() : 1; }
+  comm::Group* group() noexcept { return group_.get(); }
+
+  /// `done` is called in advance(), unless the server is killed before. Numbers grow in a channel; to
+  /// those that are left out this server contributes nothing.
+  void contribute(const comm::Round& round, comm::Columns columns, Done done);
+  /// Outcomes that have come. True: there were some.
+  bool advance();
+  /// Nobody asks again for reductions of iterations up to this one.
+  void forget(std::int64_t iteration);
+  /// Rounds that others wait for, and this server has not contributed to.
+  std::vector<comm::Round> take_awaited();
+  bool is_open(std::uint64_t channel) const;
+
+  // Recovery where a server has died
+  void apply(const RoundContributed& record);
+  void apply(const RoundOutcome& record);
+  void apply(const RunRoundsSnapshot& record);
+  RunRoundsSnapshot snapshot() const;
+  /// The last outcome that was journaled.
+  std::int64_t known() const noexcept { return known_; }
+
+ private:
+  void take(comm::Outcome outcome);
+  void store(const comm::Outcome& outcome);
+
+  const Run& run_;
+  SessionJournal& journal_;
+  std::unique_ptr<comm::Group> group_;
+  std::vector<std::pair<comm::Round, comm::Columns>> open_;  // own, without an outcome, in order
+  std::map<comm::Round, Done> awaited_by_;
+  std::deque<comm::Outcome> unconfirmed_;              // another server may need it
+  std::map<comm::Round, comm::Outcome> reductions_;    // of iterations that are not forgotten
+  std::vector<std::pair<comm::Outcome, Done>> again_;  // asked for, and known already
+  std::int64_t known_ = 0;
+};
+
+/// The iteration of a reduction's number, and that number.
+inline std::int64_t iteration_of(const comm::Round& reduction) { return reduction.number >> 16; }
+inline std::int64_t number_of(std::int64_t iteration, std::uint16_t call) {
+  return iteration << 16 | call;
+}
+
+}  // namespace leat::server
