@@ -39,6 +39,7 @@ class Group {
   virtual void leave() = 0;
   /// In the order that is that of all servers.
   virtual std::vector<Outcome> take_outcomes() = 0;
+  virtual bool has_outcomes() const = 0;
   /// Rounds to which others have contributed, and this one has not, for a while.
   virtual std::vector<Round> take_awaited() = 0;
   virtual Status status() const = 0;
@@ -60,6 +61,7 @@ class OneServer final : public Group {
   void confirm(std::int64_t sequence) override { confirmed_ = sequence; }
   void leave() override { has_left_ = true; }
   std::vector<Outcome> take_outcomes() override { return std::exchange(outcomes_, {}); }
+  bool has_outcomes() const override { return !outcomes_.empty(); }
   std::vector<Round> take_awaited() override { return {}; }
   Status status() const override {
     Status now;

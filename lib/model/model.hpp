@@ -58,6 +58,7 @@ constexpr bool is_of_simulation(Schedule schedule) {
 enum class Checksum { none, crc32c };
 /// What becomes of a write for which there is no room.
 enum class OverflowPolicy { wait, drop_iteration, spill, error };
+enum class DropScope { node, run };
 /// On whose memory node what a rank writes lies.
 enum class Numa { server, client, interleave };
 
@@ -188,6 +189,10 @@ struct Scripts : ScriptsFields {
 };
 
 struct Architecture : DedicatedFields, BufferFields {
+  /// All servers of the run drop the same iterations.
+  bool drops_together() const noexcept {
+    return overflow_policy == OverflowPolicy::drop_iteration && drop_scope == DropScope::run;
+  }
   SourceLocation spill_where;
 };
 

@@ -65,6 +65,9 @@ inline constexpr Word<OverflowPolicy> kWords<OverflowPolicy>[] = {
     {"spill", OverflowPolicy::spill},
     {"error", OverflowPolicy::error}};
 template <>
+inline constexpr Word<DropScope> kWords<DropScope>[] = {{"node", DropScope::node},
+                                                        {"run", DropScope::run}};
+template <>
 inline constexpr Word<Numa> kWords<Numa>[] = {
     {"client", Numa::client}, {"server", Numa::server}, {"interleave", Numa::interleave}};
 template <>

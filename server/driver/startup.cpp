@@ -29,7 +29,6 @@
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/state/journal/names.hpp"
 #include "server/state/journal/session_journal.hpp"
-#include "server/state/signals/group.hpp"
 #include "server/workers/python/script_files.hpp"
 #include "server/workers/remote_plugin.hpp"
 
@@ -180,16 +179,6 @@ int memory_node_of_starter(const os::Machine& machine, const os::CpuSet& inherit
 Result<void> work_in(const std::string& folder) {
   if (folder.empty() || chdir(folder.c_str()) == 0) return {};
   return Error{Status::ERROR_SYSTEM, "cannot work in " + folder + ": " + os::errno_text(errno)};
-}
-
-// Null where nothing has to be agreed on: one server has all ranks, or no event is of all of them.
-std::unique_ptr<Group> servers_of_run(const model::Model& model, const RunFacts& facts) {
-  const bool any =
-      std::any_of(model.events.begin(), model.events.end(),
-                  [](const model::Event& each) { return each.scope == model::Event::Scope::run; });
-  if (!any || facts.has_all_ranks()) return {};
-  return std::make_unique<FolderGroup>(".", model.name, facts.run_session,
-                                       os::node_name() + "." + node::stem_of(facts.run_id));
 }
 
 // A server alone has nobody to report to.
@@ -424,7 +413,6 @@ class Startup {
                     .spill_folder = spill_ ? &*spill_ : nullptr,
                     .drains = drains_,
                     .lent_threads = lent_threads_.get(),
-                    .group = servers_of_run(model_, facts_),
                     .check_overlaps = overlaps && std::string_view(overlaps) == "1"});
     return {};
   }

@@ -62,7 +62,7 @@ void Ending::close_when_drained() {
 
 void Ending::warn_of_missing_events() {
   warn("events", session_.of_run.take_warnings());
-  warn(session_.of_run.gave_up() ? Warning::kLostEvents : "events",
+  warn(session_.rounds.is_alone() ? Warning::kLostEvents : "events",
        session_.signals.never_happened());
 }
 

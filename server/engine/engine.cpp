@@ -28,7 +28,7 @@ std::function<void()> wake_of(Host& host) {
 Engine::Engine(EngineParts parts)
     : session_({parts.model, parts.segment, std::move(parts.facts), std::move(parts.log),
                 parts.executor, std::move(parts.folder)},
-               parts.journal_path, wake_of(parts.host), std::move(parts.group)),
+               parts.journal_path, wake_of(parts.host)),
       dispatcher_(session_, {std::move(parts.plugins), parts.spill_folder, std::move(parts.drains),
                              parts.lent_threads, parts.check_overlaps, wake_of(parts.host)}),
       failover_(session_, dispatcher_.spiller()),
@@ -65,7 +65,6 @@ void Engine::open_ledger() {
 void Engine::start() {
   dispatcher_.start();
   session_.rounds.begin(std::make_unique<comm::OneServer>());
-  session_.of_run.start();
   if (session_.run.facts.drained || has_memory_) return;
   session_.memory.start_prefaulting();
   if (!placing_.has_memory_nodes()) session_.memory.prefault_in_background();
@@ -77,7 +76,7 @@ bool Engine::step(std::int64_t now_ns) {
   dispatcher_.spiller().take_written(
       [this](const SpillRecord& record) { return session_.journal.append(record); });
   failover_.tend_journal();
-  session_.rounds.advance();
+  take_outcomes();
   dispatcher_.take_results();
   session_.record.update();
   session_.memory.take_prefaulted();
@@ -93,6 +92,13 @@ bool Engine::step(std::int64_t now_ns) {
   return busy;
 }
 
+// What other servers have dropped goes before it could be passed on.
+void Engine::take_outcomes() {
+  session_.rounds.advance();
+  for (const auto& [iteration, why] : session_.of_run.take_drops())
+    overflow_.drop_open(iteration, why);
+}
+
 void Engine::tick() {
   ticked_ns_ = session_.run.now_ns;
   attachment_.log_reports(false);
@@ -104,16 +110,14 @@ void Engine::tick() {
   overflow_.log_who_waits();
   placing_.look();
   control_.tick();
-  session_.of_run.tick();
   ending_.warn("events", session_.of_run.take_warnings());
 }
 
 std::int64_t Engine::next_deadline_ns() const noexcept {
-  if (attachment_.has_reports() || placing_.is_waiting() || session_.of_run.waits())
-    return ticked_ns_ + kReportTickNs;
+  if (attachment_.has_reports() || placing_.is_waiting()) return ticked_ns_ + kReportTickNs;
   const bool soon = !session_.clients.all_are_here() || somebody_waits() ||
                     session_.record.is_behind() || ending_.awaits_drains();
-  return soon ? ticked_ns_ + kWaitTickNs : session_.of_run.next_deadline_ns();
+  return soon ? ticked_ns_ + kWaitTickNs : kNever;
 }
 
 // A client that has yet to come back may compute for hours; whether it lives is seen by its lock.
@@ -184,7 +188,6 @@ void Engine::abandon_scripts() {
 int Engine::finish(std::int64_t now_ns) {
   session_.run.now_ns = now_ns;
   if (why_given_up().empty()) {
-    session_.of_run.stop();
     ending_.report_drained();
   }
   return ending_.exit_status();

@@ -38,7 +38,6 @@ struct EngineParts {
   const node::SpillFolder* spill_folder = nullptr;  ///< null: none
   std::shared_ptr<Drains> drains{};                 ///< of what others have left on this node
   PieceRunner* lent_threads = nullptr;              ///< of the simulation; null: none
-  std::unique_ptr<Group> group{};  ///< servers of the run, where it has events of all; null: none
   bool check_overlaps = false;
   /// The segment's memory is there, or is taken when it is used: nothing takes it ahead.
   bool has_memory = false;
@@ -112,9 +111,10 @@ class Engine {
 
  private:
   bool has_news() const noexcept {
-    return dispatcher_.has_news() || session_.memory.has_news() || session_.of_run.has_news();
+    return dispatcher_.has_news() || session_.memory.has_news() || session_.rounds.has_news();
   }
   void recover_old_run(const std::string& journal_path);
+  void take_outcomes();
   void tick();
   void look_for_dead_among_away();
   void steer_as_asked();

@@ -344,6 +344,7 @@ void Failover::rewrite_journal() {
   for (const auto& more : {session_.dropped.snapshot(), session_.signals.snapshot(),
                            session_.record.snapshot(), spiller_.snapshot()})
     records.insert(records.end(), more.begin(), more.end());
+  records.emplace_back(session_.of_run.snapshot());
   records.emplace_back(session_.rounds.snapshot());
   if (const auto others = session_.clients.others_seen(); !others.empty())
     records.emplace_back(OtherRanksCame{others});

@@ -107,6 +107,7 @@ bool Overflow::drop_waiting(const LeaseRequest& request) {
   const auto is_constant = [this](const Block& block) {
     return !session_.run.model.variables[block.variable].time_varying;
   };
+  if (session_.of_run.drops_together()) return drop_requesting(request, is_constant);
   std::optional<Iteration> oldest = dispatcher_.take_oldest([&](const Iteration& each) {
     return frees_memory(each) && std::none_of(each.blocks.begin(), each.blocks.end(), is_constant);
   });
@@ -131,6 +132,21 @@ bool Overflow::drop_undecided(const LeaseRequest& request,
                                 "(it needed {} in iteration {})",
                                 session_.clients[request.client].rank(),
                                 format_bytes(request.bytes), request.iteration));
+  return true;
+}
+
+// What waits is promised to the other servers: the one that has no room is dropped instead, where waiting for
+// others' turns would be in vain until they are stored.
+bool Overflow::drop_requesting(const LeaseRequest& request,
+                               const std::function<bool(const Block&)>& is_constant) {
+  const bool any_waits = dispatcher_.pipeline().queue().first_number() ||
+                         session_.iterations.oldest() < session_.iterations.least();
+  if (!any_waits || session_.iterations.any(request.iteration, is_constant)) return false;
+  drop_open(
+      request.iteration,
+      fmt::format("iterations before it were still waiting for output when rank {} ran out of "
+                  "buffer (it needed {})",
+                  session_.clients[request.client].rank(), format_bytes(request.bytes)));
   return true;
 }
 

@@ -22,6 +22,8 @@ class Overflow {
   void request(const LeaseRequest& request);
   /// A client has waited in vain, and drops its iteration.
   void dropped_by_client(std::uint32_t client, std::int64_t iteration);
+  /// An iteration that is not passed on yet is dropped, whole.
+  void drop_open(std::int64_t iteration, const std::string& why);
   /// A simulation that waits for memory must not wonder why.
   void log_who_waits();
 
@@ -36,7 +38,8 @@ class Overflow {
   bool drop_undecided(const LeaseRequest& request,
                       const std::function<bool(const Block&)>& is_constant);
   bool drop_waiting(const LeaseRequest& request);
-  void drop_open(std::int64_t iteration, const std::string& why);
+  bool drop_requesting(const LeaseRequest& request,
+                       const std::function<bool(const Block&)>& is_constant);
   void record_dropped(std::int64_t iteration, const std::string& why);
   bool drops() const noexcept;
   std::string who_holds_memory(const LeaseRequest& request) const;

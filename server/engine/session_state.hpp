@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "server/state/clients/clients.hpp"
+#include "server/state/group/run_iterations.hpp"
 #include "server/state/group/run_rounds.hpp"
 #include "server/state/iterations/times.hpp"
 #include "server/state/iterations/tracker.hpp"
@@ -17,16 +18,13 @@
 #include "server/state/memory/memory.hpp"
 #include "server/state/parameters/parameters.hpp"
 #include "server/state/run.hpp"
-#include "server/state/signals/run_signals.hpp"
 #include "server/state/signals/signals.hpp"
 
 namespace leat::server {
 
 struct SessionState {
   /// `wake` is called, from any thread, when memory or another server has news.
-  /// `group`: the servers of the run, where they are several.
-  SessionState(Run the_run, const std::string& journal_path, const std::function<void()>& wake,
-               std::unique_ptr<Group> group = {})
+  SessionState(Run the_run, const std::string& journal_path, const std::function<void()>& wake)
       : run(std::move(the_run)),
         journal(journal_path),
         clients(run),
@@ -37,7 +35,7 @@ struct SessionState {
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
         rounds(run, journal),
-        of_run(run, clients, iterations, journal, std::move(group), wake),
+        of_run(run, clients, iterations, dropped, rounds),
         signals(run, clients, iterations, journal, dropped, of_run),
         record(run, clients, journal) {}
   SessionState(const SessionState&) = delete;
@@ -53,7 +51,7 @@ struct SessionState {
   Parameters parameters;
   Dropped dropped;
   RunRounds rounds;  ///< of all servers of the run
-  RunSignals of_run;
+  RunIterations of_run;
   Signals signals;
   Record record;
 };

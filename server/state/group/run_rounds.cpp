@@ -20,13 +20,15 @@ std::optional<Kind> read(const std::string& bytes) {
 
 }  // namespace
 
-void RunRounds::begin(std::unique_ptr<comm::Group> group) {
+void RunRounds::begin(std::unique_ptr<comm::Group> group, std::vector<std::string> names) {
   group_ = std::move(group);
-  for (const auto& [round, columns] : open_) {
-    const std::string why = group_->contribute(round, columns);
-    if (!why.empty())
-      run_.log->error("the other servers of the run miss what this one has: {}", why);
-  }
+  names_ = std::move(names);
+  for (const auto& [round, columns] : open_) give(round, columns);
+}
+
+void RunRounds::give(const comm::Round& round, const comm::Columns& columns) {
+  const std::string why = group_->contribute(round, columns);
+  if (!why.empty()) run_.log->error("the other servers of the run miss what this one has: {}", why);
 }
 
 void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done done) {
@@ -34,28 +36,23 @@ void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done
     again_.emplace_back(known->second, std::move(done));
     return;
   }
-  awaited_by_[round] = std::move(done);
+  if (done) awaited_by_[round] = std::move(done);
   const bool is_open = std::any_of(open_.begin(), open_.end(),
                                    [&round](const auto& each) { return each.first == round; });
   if (is_open) return;  // by the server before this one
-  journal_.append(RoundContributed{
-      comm::bytes_of(comm::Partial{round, self(), comm::RankSet(self()), columns})});
-  std::string why = group_ ? group_->contribute(round, columns) : "";
-  if (why.empty()) {
-    open_.emplace_back(round, std::move(columns));
-    return;
-  }
-  run_.log->error("the other servers of the run miss what this one has: {}", why);
-  again_.emplace_back(comm::Outcome{0, 0, round, comm::RankSet(self()), std::move(columns)},
-                      std::move(awaited_by_.extract(round).mapped()));
+  const comm::Partial partial{round, self(), comm::RankSet(self()), std::move(columns)};
+  const RoundContributed record{comm::bytes_of(partial)};
+  journal_.append(record);
+  apply(record);
+  if (group_) give(round, partial.columns);
 }
 
 bool RunRounds::advance() {
   if (!group_) return false;
-  std::vector<comm::Outcome> outcomes = group_->take_outcomes();
-  for (comm::Outcome& each : outcomes) take(std::move(each));
-  auto again = std::exchange(again_, {});
-  for (auto& [outcome, done] : again)
+  const std::vector<comm::Outcome> outcomes = group_->take_outcomes();
+  for (const comm::Outcome& each : outcomes) take(each);
+  const auto again = std::exchange(again_, {});
+  for (const auto& [outcome, done] : again)
     if (done) done(outcome);
   if (outcomes.empty()) return !again.empty();
   group_->confirm(known_);
@@ -65,21 +62,17 @@ bool RunRounds::advance() {
   return true;
 }
 
-void RunRounds::take(comm::Outcome outcome) {
-  journal_.append(RoundOutcome{comm::bytes_of(outcome)});
-  store(outcome);
-  auto awaited = awaited_by_.extract(outcome.round);
-  if (!awaited.empty() && awaited.mapped()) awaited.mapped()(outcome);
-}
-
 // A round that is over ends those of lower numbers in its channel.
-void RunRounds::store(const comm::Outcome& outcome) {
-  known_ = std::max(known_, outcome.sequence);
-  std::erase_if(open_, [&outcome](const auto& each) {
-    return each.first.channel == outcome.round.channel && each.first.number <= outcome.round.number;
-  });
-  unconfirmed_.push_back(outcome);
-  if (is_reduction(outcome.round)) reductions_[outcome.round] = outcome;
+void RunRounds::take(const comm::Outcome& outcome) {
+  const RoundOutcome record{comm::bytes_of(outcome)};
+  journal_.append(record);
+  apply(record);
+  while (!awaited_by_.empty()) {
+    const auto first = awaited_by_.lower_bound({outcome.round.channel, INT64_MIN});
+    if (first == awaited_by_.end() || outcome.round < first->first) break;
+    const Done done = std::move(awaited_by_.extract(first).mapped());
+    done(outcome);
+  }
 }
 
 void RunRounds::forget(std::int64_t iteration) {
@@ -91,28 +84,58 @@ std::vector<comm::Round> RunRounds::take_awaited() {
   return group_ ? group_->take_awaited() : std::vector<comm::Round>();
 }
 
-bool RunRounds::is_open(std::uint64_t channel) const {
-  return std::any_of(open_.begin(), open_.end(),
-                     [channel](const auto& each) { return each.first.channel == channel; });
+std::string RunRounds::name_of(comm::Rank server) const {
+  const auto place = static_cast<std::size_t>(server);
+  return "server " + (place < names_.size() ? names_[place] : std::to_string(server));
+}
+
+std::string RunRounds::awaited() const {
+  if (!group_) return "servers that have yet to be found";
+  const comm::Group::Status status = group_->status();
+  std::string names;
+  for (const comm::Rank server : status.awaited.ranks())
+    names += (names.empty() ? "" : ", ") + name_of(server);
+  if (!status.why_waiting.empty()) return status.why_waiting;
+  return names.empty() ? "other servers of the run" : names;
 }
 
 // ---- recovery where a server has died ----
 
 void RunRounds::apply(const RoundContributed& record) {
-  if (auto partial = read<comm::Partial>(record.partial))
-    open_.emplace_back(partial->round, std::move(partial->columns));
+  auto partial = read<comm::Partial>(record.partial);
+  if (!partial) return;
+  if (const auto listener = listeners_.find(partial->round.channel); listener != listeners_.end())
+    listener->second.contributed(partial->round);
+  open_.emplace_back(partial->round, std::move(partial->columns));
 }
 
 void RunRounds::apply(const RoundOutcome& record) {
-  if (const auto outcome = read<comm::Outcome>(record.outcome)) store(*outcome);
+  const auto outcome = read<comm::Outcome>(record.outcome);
+  if (!outcome) return;
+  store(*outcome);
+  if (const auto listener = listeners_.find(outcome->round.channel); listener != listeners_.end())
+    listener->second.outcome(*outcome);
 }
 
+void RunRounds::store(const comm::Outcome& outcome) {
+  known_ = std::max(known_, outcome.sequence);
+  std::erase_if(open_, [&outcome](const auto& each) {
+    return each.first.channel == outcome.round.channel && each.first.number <= outcome.round.number;
+  });
+  unconfirmed_.push_back(outcome);
+  if (is_reduction(outcome.round)) reductions_[outcome.round] = outcome;
+}
+
+// Listeners have snapshots of their own.
 void RunRounds::apply(const RunRoundsSnapshot& record) {
-  for (const std::string& each : record.outcomes) apply(RoundOutcome{each});
+  for (const std::string& each : record.outcomes)
+    if (const auto outcome = read<comm::Outcome>(each)) store(*outcome);
   known_ = std::max(known_, record.known);
   for (const std::string& each : record.reductions)
     if (const auto outcome = read<comm::Outcome>(each)) reductions_[outcome->round] = *outcome;
-  for (const std::string& each : record.open) apply(RoundContributed{each});
+  for (const std::string& each : record.open)
+    if (auto partial = read<comm::Partial>(each))
+      open_.emplace_back(partial->round, std::move(partial->columns));
 }
 
 RunRoundsSnapshot RunRounds::snapshot() const {

@@ -35,8 +35,17 @@ class RunRounds {
 
   RunRounds(const Run& run, SessionJournal& journal) : run_(run), journal_(journal) {}
 
+  /// Who follows all rounds of a channel, also in what is applied again by a successor.
+  struct Listener {
+    std::function<void(const comm::Round& round)> contributed;
+    std::function<void(const comm::Outcome& outcome)> outcome;
+  };
+  void listen(std::uint64_t channel, Listener listener) {
+    listeners_[channel] = std::move(listener);
+  }
   /// The other servers of the run are known, or why they cannot be. Before that contributions wait.
-  void begin(std::unique_ptr<comm::Group> group);
+  /// `names`: of the servers, for people.
+  void begin(std::unique_ptr<comm::Group> group, std::vector<std::string> names = {});
   bool has_begun() const noexcept { return group_ != nullptr; }
   /// 0 and 1 before the beginning.
   comm::Rank self() const { return group_ ? group_->self() : 0; }
@@ -45,14 +54,25 @@ class RunRounds {
 
   /// `done` is called in advance(), unless the server is killed before. Numbers grow in a channel; to
   /// those that are left out this server contributes nothing.
-  void contribute(const comm::Round& round, comm::Columns columns, Done done);
+  void contribute(const comm::Round& round, comm::Columns columns, Done done = {});
+  /// This server contributes nothing more in this channel.
+  void end(std::uint64_t channel) { contribute({channel, INT64_MAX}, {}); }
   /// Outcomes that have come. True: there were some.
   bool advance();
   /// Nobody asks again for reductions of iterations up to this one.
   void forget(std::int64_t iteration);
   /// Rounds that others wait for, and this server has not contributed to.
   std::vector<comm::Round> take_awaited();
-  bool is_open(std::uint64_t channel) const;
+  /// Outcomes have come.
+  bool has_news() const noexcept { return !again_.empty() || (group_ && group_->has_outcomes()); }
+  /// Servers that are silent for so long that they are not waited for.
+  comm::RankSet dead() const { return group_ ? group_->status().view.dead : comm::RankSet(); }
+  /// It goes on without other servers that the run has; "".
+  std::string why_alone() const { return group_ ? group_->status().why_alone : ""; }
+  bool is_alone() const { return !why_alone().empty(); }
+  std::string name_of(comm::Rank server) const;
+  /// "server node7, server node9", or who it may be.
+  std::string awaited() const;
 
   // Recovery where a server has died
   void apply(const RoundContributed& record);
@@ -63,12 +83,15 @@ class RunRounds {
   std::int64_t known() const noexcept { return known_; }
 
  private:
-  void take(comm::Outcome outcome);
+  void give(const comm::Round& round, const comm::Columns& columns);
+  void take(const comm::Outcome& outcome);
   void store(const comm::Outcome& outcome);
 
   const Run& run_;
   SessionJournal& journal_;
   std::unique_ptr<comm::Group> group_;
+  std::vector<std::string> names_;
+  std::map<std::uint64_t, Listener> listeners_;
   std::vector<std::pair<comm::Round, comm::Columns>> open_;  // own, without an outcome, in order
   std::map<comm::Round, Done> awaited_by_;
   std::deque<comm::Outcome> unconfirmed_;              // another server may need it

@@ -47,10 +47,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalsDecided, iteration, signals, happened)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalsDeferred, iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSignalsDeferred, iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalsSnapshot, pending, ready, counts, happened, decided)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReportPublished, line, why_given_up)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSignalsAgreed, iteration, times, happened)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSignalsSnapshot, pending, counts, requested, report, agreed,
-                                   last_agreed, happened)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunIterationsSnapshot, pending, counts, requested, reported,
+                                   next, happened, agreed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundContributed, partial)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundOutcome, outcome)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRoundsSnapshot, known, outcomes, reductions, open)

@@ -77,24 +77,14 @@ struct RunEventCount {
   std::int64_t by_ranks = 0, by_request = 0;
   bool operator==(const RunEventCount&) const = default;
 };
-/// This server publishes this line among those of its run; see agreement.hpp.
-struct ReportPublished {
-  std::string line, why_given_up;
-};
-/// The servers have agreed on what happens in this iteration.
-struct RunSignalsAgreed {
-  std::int64_t iteration = 0;
-  std::vector<std::int64_t> times;  ///< by event
-  std::vector<RunEventCount> happened;
-};
-struct RunSignalsSnapshot {
+struct RunIterationsSnapshot {
   std::vector<PendingSignal> pending;
   CountsByClient counts;
   std::vector<std::int64_t> requested;  ///< by event
-  ReportPublished report;
-  std::map<std::int64_t, std::vector<std::int64_t>> agreed;  ///< by iteration: times, by event
-  std::int64_t last_agreed = -1;                             ///< iteration
+  std::int64_t reported = -1;           ///< iteration
+  std::int64_t next = 0;                ///< that has no outcome
   std::vector<RunEventCount> happened;
+  std::map<std::int64_t, std::vector<std::int64_t>> agreed;  ///< by iteration: times, by event
 };
 
 // ---- operations of all servers of the run; their bytes are those of lib/comm/message.hpp ----
@@ -174,12 +164,11 @@ struct SpillRecord {
   bool operator==(const SpillRecord&) const = default;
 };
 
-using JournalRecord =
-    std::variant<SignalReceived, SignalRequested, SignalsDecided, SignalsDeferred,
-                 RunSignalsDeferred, SignalsSnapshot, ReportPublished, RunSignalsAgreed,
-                 RunSignalsSnapshot, RoundContributed, RoundOutcome, RunRoundsSnapshot,
-                 ParameterSet, IntegerSet, IterationEnded, ParameterSteered, ParametersSnapshot,
-                 LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
+using JournalRecord = std::variant<SignalReceived, SignalRequested, SignalsDecided, SignalsDeferred,
+                                   RunSignalsDeferred, SignalsSnapshot, RunIterationsSnapshot,
+                                   RoundContributed, RoundOutcome, RunRoundsSnapshot, ParameterSet,
+                                   IntegerSet, IterationEnded, ParameterSteered, ParametersSnapshot,
+                                   LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
 
 /// As bytes of a journal. Texts may hold any bytes.
 std::string encode(const JournalRecord& record);

@@ -10,7 +10,7 @@
 
 namespace leat::server {
 Signals::Signals(const Run& run, Clients& clients, IterationTracker& iterations,
-                 SessionJournal& journal, const Dropped& dropped, RunSignals& of_run)
+                 SessionJournal& journal, const Dropped& dropped, RunIterations& of_run)
     : run_(run),
       clients_(clients),
       iterations_(iterations),
@@ -35,7 +35,7 @@ void Signals::receive(std::uint32_t client, std::uint32_t event, std::int64_t it
 }
 
 void Signals::add(const PendingSignal& signal) {
-  if (of_run_.own().has(signal.event)) return of_run_.own().add(signal);
+  if (of_run_.has(signal.event)) return of_run_.add(signal);
   pending_.add(signal);
 }
 
@@ -51,9 +51,6 @@ std::string Signals::request(const std::string& name) {
   }
   if (!iterations_.next()) return "all ranks have ended: no iteration comes any more";
   const auto number = static_cast<std::uint32_t>(event - events.begin());
-  if (of_run_.own().has(number) && of_run_.own().report().gave_up)
-    return "no event of scope=\"run\" happens on this server any more: " +
-           of_run_.own().why_given_up();
   journal_.append(SignalRequested{number});
   add_requested(number);
   open_next();
@@ -61,7 +58,7 @@ std::string Signals::request(const std::string& name) {
 }
 
 void Signals::add_requested(std::uint32_t event) {
-  if (of_run_.own().has(event)) return of_run_.own().request(event);
+  if (of_run_.has(event)) return of_run_.request(event);
   ready_.push_back({event, -1});
 }
 
@@ -79,7 +76,8 @@ std::vector<PendingSignal> Signals::take_pending(std::int64_t iteration) {
 }
 
 void Signals::advance() {
-  for (const std::int64_t iteration : of_run_.advance()) take_agreed(iteration);
+  of_run_.advance();
+  for (const std::int64_t iteration : of_run_.take_agreed()) take_agreed(iteration);
 }
 
 // In an iteration that this server has dropped nothing can happen.
@@ -139,7 +137,7 @@ void Signals::iteration_dropped(std::int64_t iteration) {
 }
 
 std::int64_t Signals::missing(std::uint32_t event, std::string* why) const {
-  if (of_run_.own().has(event)) return of_run_.missing(event, why);
+  if (of_run_.has(event)) return of_run_.missing(event, why);
   *why = counts_.difference(event);
   return counts_.most(event) - happened_[event];
 }
@@ -198,16 +196,12 @@ void Signals::take_over(std::int64_t done) {
     is_late = is_late || each.iteration <= done || iterations_.is_dropped(each.iteration);
   }
   if (is_late) open_next();
-  for (const std::int64_t iteration : of_run_.take_over(done, journal_.is_new()))
-    take_agreed(iteration);
+  for (const std::int64_t iteration : of_run_.take_over(done)) take_agreed(iteration);
 }
 
 std::vector<JournalRecord> Signals::snapshot() const {
   if (run_.model.events.empty()) return {};
-  std::vector<JournalRecord> records{
-      SignalsSnapshot{pending_.all(), ready_, counts_.all(), happened_, decided_}};
-  if (of_run_.is_on()) records.emplace_back(of_run_.snapshot());
-  return records;
+  return {SignalsSnapshot{pending_.all(), ready_, counts_.all(), happened_, decided_}};
 }
 
 }  // namespace leat::server

@@ -11,17 +11,17 @@
 #include <vector>
 
 #include "server/state/clients/clients.hpp"
+#include "server/state/group/run_iterations.hpp"
 #include "server/state/iterations/tracker.hpp"
 #include "server/state/journal/session_journal.hpp"
 #include "server/state/run.hpp"
-#include "server/state/signals/run_signals.hpp"
 
 namespace leat::server {
 
 class Signals {
  public:
   Signals(const Run& run, Clients& clients, IterationTracker& iterations, SessionJournal& journal,
-          const Dropped& dropped, RunSignals& of_run);
+          const Dropped& dropped, RunIterations& of_run);
 
   /// A rank has signalled an event of the model, in an iteration that it is in.
   void receive(std::uint32_t client, std::uint32_t event, std::int64_t iteration);
@@ -75,7 +75,7 @@ class Signals {
   IterationTracker& iterations_;
   SessionJournal& journal_;
   const Dropped& dropped_;
-  RunSignals& of_run_;
+  RunIterations& of_run_;
   PendingSignals pending_;
   std::vector<Signal> ready_;  // happen in the next iteration, whichever it is
   // Of those that await all ranks of this server, and how often each has happened.

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/state/group/run_iterations.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "lib/base/text.hpp"
+#include "server/state/journal/names.hpp"
+
+namespace leat::server {
+namespace {
+
+using comm::Op;
+
+// A rank that signals without end keeps no more than this in order.
+constexpr std::size_t kMostInOrder = std::size_t{1} << 16;
+// Of a server none of whose ranks can signal an event.
+constexpr std::int64_t kNobody = INT64_MAX;
+
+// The columns of a contribution: why a server has dropped the iteration; by event the least and the most calls of a rank,
+// and requests from outside; how many servers have dropped it.
+enum Place : std::size_t { kWhy, kLeast, kMost, kRequested, kDropped, kColumns };
+
+std::vector<std::uint32_t> events_of_run(const model::Model& model) {
+  std::vector<std::uint32_t> events;
+  for (std::uint32_t i = 0; i < model.events.size(); ++i)
+    if (model.events[i].scope == model::Event::Scope::run) events.push_back(i);
+  return events;
+}
+
+const std::vector<std::int64_t>& integers(const comm::Outcome& outcome, Place place) {
+  return std::get<comm::Integers>(outcome.columns[place]).values;
+}
+
+}  // namespace
+
+void PendingSignals::add(const PendingSignal& signal) {
+  const auto is_like = [&](const PendingSignal& each) {
+    return each.iteration == signal.iteration && each.client == signal.client &&
+           each.event == signal.event;
+  };
+  auto like = all_.end();
+  if (!all_.empty() && is_like(all_.back())) like = std::prev(all_.end());
+  if (all_.size() >= kMostInOrder) like = std::find_if(all_.begin(), all_.end(), is_like);
+  if (like != all_.end()) {
+    like->times += signal.times;
+  } else {
+    all_.push_back(signal);
+  }
+}
+
+std::vector<PendingSignal> PendingSignals::take(std::int64_t iteration) {
+  const auto later =
+      std::stable_partition(all_.begin(), all_.end(),
+                            [&](const PendingSignal& each) { return each.iteration <= iteration; });
+  std::vector<PendingSignal> taken(all_.begin(), later);
+  all_.erase(all_.begin(), later);
+  return taken;
+}
+
+bool PendingSignals::any_until(std::int64_t iteration) const noexcept {
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const PendingSignal& each) { return each.iteration <= iteration; });
+}
+
+RunIterations::RunIterations(const Run& run, const Clients& clients,
+                             const IterationTracker& iterations, const Dropped& dropped,
+                             RunRounds& rounds)
+    : run_(run),
+      clients_(clients),
+      iterations_(iterations),
+      dropped_(dropped),
+      rounds_(rounds),
+      events_(is_on() ? events_of_run(run.model) : std::vector<std::uint32_t>()),
+      drops_together_(is_on() && run.model.architecture.drops_together()),
+      holds_(drops_together_ || !events_.empty()),
+      counts_(events_.size(), clients),
+      requested_(events_.size()),
+      happened_(events_.size()),
+      spread_(events_.size()) {
+  rounds_.listen(channel::iterations,
+                 {[this](const comm::Round& round) { contributed(round.number); },
+                  [this](const comm::Outcome& outcome) { take(outcome); }});
+}
+
+bool RunIterations::has(std::uint32_t event) const noexcept {
+  return std::count(events_.begin(), events_.end(), event) > 0;
+}
+
+std::size_t RunIterations::place_of(std::uint32_t event) const {
+  return static_cast<std::size_t>(std::find(events_.begin(), events_.end(), event) -
+                                  events_.begin());
+}
+
+// ---- what this server reports ----
+
+comm::Columns RunIterations::columns(std::int64_t iteration) const {
+  CallCounts counts = counts_;
+  for (const PendingSignal& each : pending_.all())
+    if (each.iteration <= iteration) counts.add(place_of(each.event), each.client, each.times);
+  comm::Integers least{Op::min, {}}, most{Op::max, {}}, requested{Op::sum, requested_};
+  for (std::size_t event = 0; event < events_.size(); ++event) {
+    const std::int64_t all = counts.least(event);
+    least.values.push_back(all < 0 ? kNobody : all);
+    most.values.push_back(counts.most(event));
+  }
+  const bool is_dropped = drops_together_ && dropped_.has(iteration);
+  comm::Gathered why;
+  if (is_dropped) why.parts[rounds_.self()] = own_node_name(run_.facts);
+  return {std::move(why), std::move(least), std::move(most), std::move(requested),
+          comm::Integers{Op::sum, {is_dropped ? 1 : 0}}};
+}
+
+void RunIterations::contributed(std::int64_t iteration) {
+  reported_ = iteration;
+  for (const PendingSignal& each : pending_.take(iteration))
+    counts_.add(place_of(each.event), each.client, each.times);
+  std::fill(requested_.begin(), requested_.end(), 0);
+}
+
+// When no rank is left, nothing more of this server is waited for.
+void RunIterations::advance() {
+  if (!is_on() || has_ended_) return;
+  has_ended_ = iterations_.least() == INT64_MAX;
+  std::int64_t until = has_ended_ ? reported_ : iterations_.least() - 1;
+  for (std::uint32_t i = 0; has_ended_ && i < clients_.size(); ++i)
+    until = std::max(until, iterations_.current(i));
+  for (std::int64_t i = reported_ + 1; i <= until; ++i)
+    rounds_.contribute({channel::iterations, i}, columns(i));
+  if (has_ended_) rounds_.end(channel::iterations);
+}
+
+// ---- what all have agreed on ----
+
+void RunIterations::take(const comm::Outcome& outcome) {
+  if (outcome.round.number == INT64_MAX) return;
+  next_ = outcome.round.number + 1;
+  run_.made_progress();
+  note_missing(outcome);
+  if (outcome.columns.size() != kColumns) return;
+  take_events(outcome);
+  take_dropped(outcome);
+}
+
+void RunIterations::take_events(const comm::Outcome& outcome) {
+  std::vector<std::int64_t> times(events_.size());
+  bool any = false;
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    const std::int64_t least = integers(outcome, kLeast)[i], most = integers(outcome, kMost)[i];
+    const std::int64_t requested = integers(outcome, kRequested)[i];
+    const std::int64_t by_ranks = std::max(happened_[i].by_ranks, least == kNobody ? most : least);
+    times[i] = by_ranks - happened_[i].by_ranks + requested;
+    happened_[i] = {by_ranks, happened_[i].by_request + requested};
+    spread_[i] = {least, most};
+    any = any || times[i] > 0;
+  }
+  if (!any) return;
+  agreed_[outcome.round.number] = std::move(times);
+  new_.push_back(outcome.round.number);
+}
+
+void RunIterations::take_dropped(const comm::Outcome& outcome) {
+  const std::int64_t iteration = outcome.round.number;
+  if (!drops_together_ || integers(outcome, kDropped)[0] == 0 || dropped_.has(iteration)) return;
+  std::vector<std::string> names;
+  for (const auto& [server, name] : std::get<comm::Gathered>(outcome.columns[kWhy]).parts)
+    if (names.size() < kMostNamed) names.push_back(name);
+  drops_.emplace_back(iteration, "dropped on " +
+                                     (names.empty() ? "another node" : joined(names, ", ")) +
+                                     ", so that all nodes have the same iterations");
+}
+
+// Who has died before it reported the iteration. All others are in it, or have ended.
+void RunIterations::note_missing(const comm::Outcome& outcome) {
+  if (const std::string why = rounds_.why_alone(); !why.empty() && !is_alone_) {
+    is_alone_ = true;
+    warnings_.push_back(fmt::format(
+        "from iteration {} on this server goes on without the other servers of the run: {}",
+        outcome.round.number, why));
+  }
+  const comm::RankSet missing = rounds_.dead() - outcome.of - missing_;
+  if (missing.empty()) return;
+  missing_ += missing;
+  for (const comm::Rank server : missing.ranks()) {
+    if (warnings_.size() == kMostNamed) break;
+    warnings_.push_back(
+        fmt::format("{} has reported nothing for too long: from iteration {} on the run goes on "
+                    "without its ranks",
+                    rounds_.name_of(server), outcome.round.number));
+  }
+}
+
+std::vector<Signal> RunIterations::agreed(std::int64_t iteration) const {
+  std::vector<Signal> signals;
+  const auto found = agreed_.find(iteration);
+  for (std::size_t i = 0; found != agreed_.end() && i < found->second.size(); ++i) {
+    if (found->second[i] > 0)
+      signals.push_back({events_[i], -1, static_cast<std::uint32_t>(found->second[i])});
+  }
+  return signals;
+}
+
+std::vector<Signal> RunIterations::take(std::int64_t iteration) {
+  std::vector<Signal> signals = agreed(iteration);
+  agreed_.erase(iteration);
+  return signals;
+}
+
+// ---- who is waited for ----
+
+bool RunIterations::waits() const noexcept { return is_on() && holds_ && next_ <= reported_; }
+
+std::string RunIterations::awaited() const {
+  if (!waits()) return "";
+  return fmt::format("iteration {} waits for {}", next_, rounds_.awaited());
+}
+
+std::int64_t RunIterations::missing(std::uint32_t event, std::string* why) const {
+  const std::size_t place = place_of(event);
+  const auto [least, most] = spread_[place];
+  *why = least == kNobody
+             ? "the ranks that had not signalled it have died"
+             : fmt::format("a rank of the run has signalled it {}, another one only {}",
+                           counted(static_cast<std::uint64_t>(most), "time"),
+                           counted(static_cast<std::uint64_t>(least), "time"));
+  std::int64_t signalled = most;
+  if (next_ <= reported_) signalled = std::max(signalled, counts_.most(place));
+  return signalled - happened_[place].by_ranks;
+}
+
+// ---- recovery where a server has died ----
+
+void RunIterations::apply(const RunIterationsSnapshot& record) {
+  if (!is_on() || record.happened.size() != events_.size()) return;
+  pending_ = PendingSignals(record.pending);
+  counts_.assign(record.counts);
+  requested_ = record.requested;
+  reported_ = record.reported;
+  next_ = record.next;
+  happened_ = record.happened;
+  agreed_ = record.agreed;
+}
+
+RunIterationsSnapshot RunIterations::snapshot() const {
+  return {pending_.all(), counts_.all(), requested_, reported_, next_, happened_, agreed_};
+}
+
+std::vector<std::int64_t> RunIterations::take_over(std::int64_t done) {
+  forget(done);
+  new_.clear();
+  std::vector<std::int64_t> all;
+  for (const auto& [iteration, times] : agreed_) all.push_back(iteration);
+  return all;
+}
+
+}  // namespace leat::server
