@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "lib/comm/links.hpp"
 #include "lib/comm/member.hpp"
-#include "lib/comm/tcp_links.hpp"
 #include "lib/os/descriptor.hpp"
 
 namespace leat::comm {
@@ -25,13 +25,14 @@ class Network {
     Rank root = 0;
     std::string why_alone{};    ///< "": it is not
     std::string why_waiting{};  ///< why the server above it cannot be reached, or ""
-    RankSet dead{}, awaited{};  ///< of channel 0
+    RankSet dead{};
+    RankSet awaited{};  ///< in channel 0, at the last tick of Member
     std::uint64_t refused = 0;
     std::string why_refused{};
   };
 
   /// `wake` is called by its thread when there are outcomes, or the status has changed.
-  Network(const MemberSettings& settings, TcpLinks links, std::function<void()> wake);
+  Network(const MemberSettings& settings, std::unique_ptr<Links> links, std::function<void()> wake);
   /// The thread ends at once, whatever is under way; see leave().
   ~Network();
 
@@ -42,17 +43,21 @@ class Network {
   void set_cards(std::vector<Card> cards);
   std::vector<Outcome> take_outcomes();
   Status status() const;
+  /// Of a message: see Links.
+  std::size_t most_bytes() const noexcept { return links_->most_bytes(); }
 
  private:
-  using Order = std::function<void(Member*, TcpLinks*)>;
+  using Order = std::function<void(Member*, Links*)>;
 
   void order(Order order);
   void work(const std::stop_token& stop);
   void carry_out_orders();
-  void publish();
+  bool tick(std::int64_t now_ns);
+  void give_to_member(LinkEvents events);
+  void publish(bool has_ticked);
 
-  Member member_;   // of the thread
-  TcpLinks links_;  // of the thread
+  Member member_;                 // of the thread
+  std::unique_ptr<Links> links_;  // of the thread
   std::function<void()> wake_;
   os::UniqueFd doorbell_;
   mutable std::mutex mutex_;

@@ -317,7 +317,7 @@ void TcpLinks::close(std::size_t index, std::string why) {
     events_.push_back({LinkEvent::Kind::down, *closed.peer, {}});
 }
 
-std::vector<LinkEvent> TcpLinks::poll(std::int64_t until_ns, int wake) {
+LinkEvents TcpLinks::poll(std::int64_t until_ns, int wake) {
   std::int64_t now_ns = os::now_ns();
   connect(now_ns);
   for (std::size_t i = connections_.size(); i-- > 0;) {
