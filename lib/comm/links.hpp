@@ -39,6 +39,8 @@ class Links {
 
   /// Where servers can be reached, of all or of those that are known. Links that do not need it ignore it.
   virtual void set_cards(const std::vector<Card>& cards) { (void)cards; }
+  /// These servers have left or are dead: what is kept for them can go, at the end.
+  virtual void set_gone(const RankSet& gone) { (void)gone; }
   /// The one server that this one makes a link to, again and again; links that others have made stay.
   virtual void want(std::optional<Rank> peer, std::int64_t now_ns) = 0;
   /// What is sent to a server without a link is lost.

@@ -69,11 +69,19 @@ void Network::work(const std::stop_token& stop) {
     const bool has_ticked = tick(now_ns);
     for (const auto& [to, message] : member_.take_messages()) links_->send(to, bytes_of(message));
     links_->want(member_.wanted_link(), now_ns);
+    tell_links_who_is_gone();
     publish(has_ticked);
     LinkEvents events = links_->poll(member_.next_tick_ns(), doorbell_.get());
     member_.set_time(os::now_ns());
     give_to_member(std::move(events));
   }
+}
+
+void Network::tell_links_who_is_gone() {
+  const View& view = member_.view();
+  if (view.dead == told_.dead && view.left == told_.left) return;
+  told_ = view;
+  links_->set_gone(view.gone());
 }
 
 bool Network::tick(std::int64_t now_ns) {

@@ -52,12 +52,14 @@ class Network {
   void order(Order order);
   void work(const std::stop_token& stop);
   void carry_out_orders();
+  void tell_links_who_is_gone();
   bool tick(std::int64_t now_ns);
   void give_to_member(LinkEvents events);
   void publish(bool has_ticked);
 
   Member member_;                 // of the thread
   std::unique_ptr<Links> links_;  // of the thread
+  View told_;                     // of the thread: what links know
   std::function<void()> wake_;
   os::UniqueFd doorbell_;
   mutable std::mutex mutex_;

@@ -74,7 +74,7 @@ class TcpLinks final : public Links {
   bool write(Connection* connection);
   bool take_messages(Connection* connection);
   bool take_hello(Connection* connection, const std::string& message);
-  std::string hello(Rank to) const;
+  std::string hello_text_for(Rank to) const;
   bool refuse(Connection* connection, std::string why);
   void close(std::size_t index, std::string why);
   Connection* link_to(Rank peer);
