@@ -11,8 +11,11 @@
 
 namespace leat::comm {
 
-Network::Network(const MemberSettings& settings, TcpLinks links, std::function<void()> wake)
-    : member_(settings, os::now_ns()),
+Network::Network(const MemberSettings& settings, std::unique_ptr<Links> links,
+                 std::function<void()> wake)
+    : self_(settings.self),
+      size_(settings.size),
+      member_(settings, os::now_ns()),
       links_(std::move(links)),
       wake_(std::move(wake)),
       doorbell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
@@ -20,7 +23,7 @@ Network::Network(const MemberSettings& settings, TcpLinks links, std::function<v
 
 Network::~Network() {
   thread_.request_stop();
-  order([](Member*, TcpLinks*) {});
+  order([](Member*, Links*) {});
 }
 
 void Network::order(Order order) {
@@ -32,27 +35,35 @@ void Network::order(Order order) {
   [[maybe_unused]] const ssize_t rung = write(doorbell_.get(), &one, sizeof one);
 }
 
-void Network::contribute(const Round& round, Columns columns) {
-  order([round, all = std::move(columns)](Member* member, TcpLinks*) mutable {
+// The thread may find it too late, or too much; then the others get nothing of it, and are not kept waiting.
+std::string Network::contribute(const Round& round, Columns columns) {
+  order([round, all = std::move(columns)](Member* member, Links*) mutable {
     member->contribute(round, std::move(all));
   });
+  return "";
 }
 
 void Network::confirm(std::int64_t sequence) {
-  order([sequence](Member* member, TcpLinks*) { member->confirm(sequence); });
+  order([sequence](Member* member, Links*) { member->confirm(sequence); });
 }
 
 void Network::leave() {
-  order([](Member* member, TcpLinks*) { member->leave(); });
+  order([](Member* member, Links*) { member->leave(); });
 }
 
 void Network::set_cards(std::vector<Card> cards) {
-  order([all = std::move(cards)](Member*, TcpLinks* links) { links->set_cards(all); });
+  order([all = std::move(cards)](Member*, Links* links) { links->set_cards(all); });
 }
 
 std::vector<Outcome> Network::take_outcomes() {
   const std::lock_guard lock(mutex_);
+  has_outcomes_.store(false, std::memory_order_relaxed);
   return std::exchange(outcomes_, {});
+}
+
+std::vector<Round> Network::take_awaited() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(awaited_, {});
 }
 
 Network::Status Network::status() const {
@@ -62,27 +73,45 @@ Network::Status Network::status() const {
 
 void Network::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    std::int64_t now_ns = os::now_ns();
+    const std::int64_t now_ns = os::now_ns();
     member_.set_time(now_ns);
     carry_out_orders();
-    if (member_.next_tick_ns() <= now_ns) member_.tick();
-    for (const auto& [to, message] : member_.take_messages()) links_.send(to, bytes_of(message));
-    links_.want(member_.wanted_link(), now_ns);
-    publish();
-    std::vector<LinkEvent> events = links_.poll(member_.next_tick_ns(), doorbell_.get());
+    const bool has_ticked = tick(now_ns);
+    for (const auto& [to, message] : member_.take_messages()) links_->send(to, bytes_of(message));
+    links_->want(member_.wanted_link(), now_ns);
+    tell_links_who_is_gone();
+    publish(has_ticked);
+    LinkEvents events = links_->poll(member_.next_tick_ns(), doorbell_.get());
     member_.set_time(os::now_ns());
-    for (LinkEvent& each : events) {
-      switch (each.kind) {
-        case LinkEvent::Kind::up:
-          member_.connected(each.peer);
-          break;
-        case LinkEvent::Kind::down:
-          member_.disconnected(each.peer);
-          break;
-        case LinkEvent::Kind::message:
-          if (std::optional<Message> message = message_in(each.bytes))
-            member_.receive(each.peer, std::move(*message));
-      }
+    give_to_member(std::move(events));
+  }
+}
+
+void Network::tell_links_who_is_gone() {
+  const View& view = member_.view();
+  if (view.dead == told_.dead && view.left == told_.left) return;
+  told_ = view;
+  links_->set_gone(view.gone());
+}
+
+bool Network::tick(std::int64_t now_ns) {
+  if (member_.next_tick_ns() > now_ns) return false;
+  member_.tick();
+  return true;
+}
+
+void Network::give_to_member(LinkEvents events) {
+  for (LinkEvent& each : events) {
+    switch (each.kind) {
+      case LinkEvent::Kind::up:
+        member_.connected(each.peer);
+        break;
+      case LinkEvent::Kind::down:
+        member_.disconnected(each.peer);
+        break;
+      case LinkEvent::Kind::message:
+        if (std::optional<Message> message = message_in(each.bytes))
+          member_.receive(each.peer, std::move(*message));
     }
   }
 }
@@ -95,28 +124,30 @@ void Network::carry_out_orders() {
     const std::lock_guard lock(mutex_);
     orders = std::exchange(orders_, {});
   }
-  for (Order& each : orders) each(&member_, &links_);
+  for (Order& each : orders) each(&member_, links_.get());
 }
 
-void Network::publish() {
-  Status now;
-  now.is_joined = member_.is_joined();
-  now.has_left = member_.has_left();
-  now.root = member_.view().root;
-  now.why_alone = member_.why_alone();
-  now.why_waiting = links_.why_unreached();
-  now.dead = member_.view().dead;
-  now.awaited = member_.awaited(0);
-  now.refused = links_.refused();
-  now.why_refused = links_.why_refused();
+// What has changed is copied, not all of it at each turn. Who is awaited changes with each message: a tick is soon enough.
+void Network::publish(bool has_ticked) {
+  const auto update = [](auto* known, const auto& now) {
+    if (*known == now) return false;
+    *known = now;
+    return true;
+  };
   std::vector<Outcome> outcomes = member_.take_outcomes();
   bool is_news = !outcomes.empty();
   {
     const std::lock_guard lock(mutex_);
-    is_news = is_news || now.is_joined != status_.is_joined || now.why_alone != status_.why_alone ||
-              now.dead != status_.dead || now.has_left != status_.has_left;
-    status_ = std::move(now);
+    is_news |= update(&status_.is_joined, member_.is_joined());
+    is_news |= update(&status_.has_left, member_.has_left());
+    is_news |= update(&status_.view, member_.view());
+    is_news |= update(&status_.why_alone, member_.why_alone());
+    update(&status_.why_waiting, links_->why_unreached());
+    update(&status_.refused, links_->refused());
+    update(&status_.why_refused, links_->why_refused());
+    if (has_ticked) status_.awaited = member_.awaited(0);
     std::move(outcomes.begin(), outcomes.end(), std::back_inserter(outcomes_));
+    has_outcomes_.store(!outcomes_.empty(), std::memory_order_relaxed);
   }
   if (is_news) wake_();
 }

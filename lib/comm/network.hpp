@@ -2,6 +2,7 @@
 // A server among those of its run, over the network: a thread that lends a Member its time and its links.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,54 +11,56 @@
 #include <thread>
 #include <vector>
 
+#include "lib/comm/group.hpp"
+#include "lib/comm/links.hpp"
 #include "lib/comm/member.hpp"
-#include "lib/comm/tcp_links.hpp"
 #include "lib/os/descriptor.hpp"
 
 namespace leat::comm {
 
 // Nothing here waits for the network but its own thread. Thread-safe.
-class Network {
+class Network final : public Group {
  public:
-  struct Status {
-    bool is_joined = false;
-    bool has_left = false;
-    Rank root = 0;
-    std::string why_alone{};    ///< "": it is not
-    std::string why_waiting{};  ///< why the server above it cannot be reached, or ""
-    RankSet dead{}, awaited{};  ///< of channel 0
-    std::uint64_t refused = 0;
-    std::string why_refused{};
-  };
-
   /// `wake` is called by its thread when there are outcomes, or the status has changed.
-  Network(const MemberSettings& settings, TcpLinks links, std::function<void()> wake);
+  Network(const MemberSettings& settings, std::unique_ptr<Links> links, std::function<void()> wake);
   /// The thread ends at once, whatever is under way; see leave().
-  ~Network();
+  ~Network() override;
 
-  /// As Member's. What is wrong with a round is seen when it has no outcome.
-  void contribute(const Round& round, Columns columns);
-  void confirm(std::int64_t sequence);
-  void leave();
+  Rank self() const override { return self_; }
+  Rank size() const override { return size_; }
+  std::string contribute(const Round& round, Columns columns) override;
+  void confirm(std::int64_t sequence) override;
+  void leave() override;
   void set_cards(std::vector<Card> cards);
-  std::vector<Outcome> take_outcomes();
-  Status status() const;
+  std::vector<Outcome> take_outcomes() override;
+  bool has_outcomes() const override { return has_outcomes_.load(std::memory_order_relaxed); }
+  std::vector<Round> take_awaited() override;
+  Status status() const override;
+  /// Of a message: see Links.
+  std::size_t most_bytes() const noexcept { return links_->most_bytes(); }
 
  private:
-  using Order = std::function<void(Member*, TcpLinks*)>;
+  using Order = std::function<void(Member*, Links*)>;
 
   void order(Order order);
   void work(const std::stop_token& stop);
   void carry_out_orders();
-  void publish();
+  void tell_links_who_is_gone();
+  bool tick(std::int64_t now_ns);
+  void give_to_member(LinkEvents events);
+  void publish(bool has_ticked);
 
-  Member member_;   // of the thread
-  TcpLinks links_;  // of the thread
+  Rank self_, size_;
+  Member member_;                 // of the thread
+  std::unique_ptr<Links> links_;  // of the thread
+  View told_;                     // of the thread: what links know
   std::function<void()> wake_;
   os::UniqueFd doorbell_;
   mutable std::mutex mutex_;
   std::vector<Order> orders_;
   std::vector<Outcome> outcomes_;
+  std::vector<Round> awaited_;
+  std::atomic<bool> has_outcomes_{false};  // a hint: the mutex orders the rest
   Status status_;
   std::jthread thread_;
 };

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lib/comm/hello.hpp"
 #include "lib/os/clock.hpp"
 
 namespace leat::comm {
@@ -21,7 +22,6 @@ constexpr std::int64_t kHelloLimit = 5 * kSecond;
 constexpr double kStrangersPerSecond = 50;
 constexpr int kMostAtOnce = 64;           // new connections, before others have their turn
 constexpr std::size_t kMostUnknown = 64;  // connections whose other end is not known yet
-constexpr std::string_view kHelloMark = "leat-servers-1";
 
 struct Address {
   sockaddr_storage bytes{};
@@ -211,37 +211,24 @@ void TcpLinks::accept_some(int listener, std::int64_t now_ns) {
   }
 }
 
-std::string TcpLinks::hello(Rank to) const {
-  std::string text(kHelloMark);
-  return text + ' ' + std::to_string(settings_.self) + ' ' + std::to_string(to) + ' ' +
-         std::to_string(settings_.size) + ' ' + settings_.run;
-}
-
-// Both ends say who they are and whom they mean: a network that leads to another server is found out.
 bool TcpLinks::take_hello(Connection* connection, const std::string& message) {
-  char mark[32] = "";
-  int from = -1, to = -1, size = -1, end = 0;
-  const int found = std::sscanf(message.c_str(), "%31s %d %d %d %n", mark, &from, &to, &size, &end);
-  if (found != 4 || mark != kHelloMark)
-    return refuse(connection, "it is of another version of Leat");
-  if (size != settings_.size || message.substr(static_cast<std::size_t>(end)) != settings_.run)
-    return refuse(connection, "it is of another run");
-  if (to != settings_.self || from < 0 || from >= size || from == settings_.self ||
-      (connection->is_ours && from != connection->peer))
-    return refuse(connection, "server " + std::to_string(from) + " means server " +
-                                  std::to_string(to) + ", and this is server " +
-                                  std::to_string(settings_.self));
-  if (!connection->is_ours) connection->tls.send(hello(from));
-  for (std::size_t i = connections_.size(); i-- > 0;) {  // of a server that was started anew
-    if (&connections_[i] != connection && connections_[i].is_up && connections_[i].peer == from)
-      connections_[i].is_over = true;
-  }
-  connection->peer = from;
+  const std::optional<Hello> theirs = hello_in(message);
+  const Hello own{settings_.self, connection->peer.value_or(-1), settings_.size, settings_.run};
+  const std::string why = why_no_peer(theirs, own);
+  if (!why.empty()) return refuse(connection, why);
+  if (!connection->is_ours) connection->tls.send(hello_text_for(theirs->from));
+  for (Connection& each : connections_)  // of a server that was started anew
+    each.is_over |= &each != connection && each.is_up && each.peer == theirs->from;
+  connection->peer = theirs->from;
   connection->is_up = true;
   pause_ns_ = kLeastPause;
   if (connection->is_ours) why_unreached_.clear();
-  events_.push_back({LinkEvent::Kind::up, from, {}});
+  events_.push_back({LinkEvent::Kind::up, theirs->from, {}});
   return true;
+}
+
+std::string TcpLinks::hello_text_for(Rank to) const {
+  return hello_text({settings_.self, to, settings_.size, settings_.run});
 }
 
 bool TcpLinks::refuse(Connection* connection, std::string why) {
@@ -293,7 +280,7 @@ bool TcpLinks::write(Connection* connection) {
   if (!connection->is_connected) return true;
   if (connection->is_ours && connection->tls.is_open() && !connection->said_hello) {
     connection->said_hello = true;
-    connection->tls.send(hello(*connection->peer));
+    connection->tls.send(hello_text_for(*connection->peer));
   }
   connection->unsent += connection->tls.take_out();
   std::size_t sent = 0;
@@ -317,7 +304,7 @@ void TcpLinks::close(std::size_t index, std::string why) {
     events_.push_back({LinkEvent::Kind::down, *closed.peer, {}});
 }
 
-std::vector<LinkEvent> TcpLinks::poll(std::int64_t until_ns, int wake) {
+LinkEvents TcpLinks::poll(std::int64_t until_ns, int wake) {
   std::int64_t now_ns = os::now_ns();
   connect(now_ns);
   for (std::size_t i = connections_.size(); i-- > 0;) {

@@ -15,24 +15,16 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "lib/comm/columns.hpp"
-#include "lib/comm/meeting.hpp"
+#include "lib/comm/links.hpp"
 #include "lib/comm/tls.hpp"
 #include "lib/os/descriptor.hpp"
 
 namespace leat::comm {
 
-struct LinkEvent {
-  enum class Kind { up, down, message };
-  Kind kind = Kind::up;
-  Rank peer = 0;
-  std::string bytes{};  ///< of a message
-};
-
 // Who connects says after the handshake which server it is, of which run, and whom it means; so does
 // who is connected to. A stranger costs a handshake at most, some times a second, and is counted. What cannot be sent is
 // kept up to a limit; a server that takes nothing for so long that it is passed loses its link.
-class TcpLinks {
+class TcpLinks final : public Links {
  public:
   struct Settings {
     Rank self = 0;
@@ -46,21 +38,14 @@ class TcpLinks {
 
   /// Listens at these addresses, all at one port; "0.0.0.0" and "::" are all of a node.
   Result<std::uint16_t> listen(const std::vector<std::string>& addresses);
-  /// Of all servers, or of those that are known.
-  void set_cards(const std::vector<Card>& cards);
-
-  /// The one server that this one connects to, again and again; others' connections stay.
-  void want(std::optional<Rank> peer, std::int64_t now_ns);
-  /// What is sent to a server without a link is lost.
-  void send(Rank to, std::string_view message);
-  /// Waits until `until_ns` of now_ns(), for the network or until `wake` can be read.
-  std::vector<LinkEvent> poll(std::int64_t until_ns, int wake);
-
-  /// Connections that were refused, and why the last one was.
-  std::uint64_t refused() const noexcept { return refused_; }
-  const std::string& why_refused() const noexcept { return why_refused_; }
-  /// Why the wanted server cannot be reached, with the addresses that were tried; "".
-  const std::string& why_unreached() const noexcept { return why_unreached_; }
+  void set_cards(const std::vector<Card>& cards) override;
+  void want(std::optional<Rank> peer, std::int64_t now_ns) override;
+  void send(Rank to, std::string_view message) override;
+  LinkEvents poll(std::int64_t until_ns, int wake) override;
+  std::size_t most_bytes() const noexcept override { return TlsStream::kMostBytes; }
+  const std::string& why_unreached() const noexcept override { return why_unreached_; }
+  std::uint64_t refused() const noexcept override { return refused_; }
+  const std::string& why_refused() const noexcept override { return why_refused_; }
 
  private:
   struct Connection {
@@ -89,7 +74,7 @@ class TcpLinks {
   bool write(Connection* connection);
   bool take_messages(Connection* connection);
   bool take_hello(Connection* connection, const std::string& message);
-  std::string hello(Rank to) const;
+  std::string hello_text_for(Rank to) const;
   bool refuse(Connection* connection, std::string why);
   void close(std::size_t index, std::string why);
   Connection* link_to(Rank peer);
@@ -100,7 +85,7 @@ class TcpLinks {
   std::vector<os::UniqueFd> listeners_;
   std::map<Rank, Card> cards_;
   std::vector<Connection> connections_;
-  std::vector<LinkEvent> events_;
+  LinkEvents events_;
 
   std::optional<Rank> wanted_;
   std::size_t next_address_ = 0;

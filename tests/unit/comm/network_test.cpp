@@ -9,6 +9,8 @@
 #include <memory>
 #include <thread>
 
+#include "lib/comm/tcp_links.hpp"
+
 namespace leat::comm {
 namespace {
 
@@ -26,8 +28,9 @@ class Servers {
   }
 
   void start(Rank rank, const Credential& credential, const std::string& run = "run-1") {
-    TcpLinks links({rank, size_, run, kSecond, std::size_t{1} << 20}, credential);
-    const Result<std::uint16_t> port = links.listen({"127.0.0.1"});
+    auto links = std::make_unique<TcpLinks>(
+        TcpLinks::Settings{rank, size_, run, kSecond, std::size_t{1} << 20}, credential);
+    const Result<std::uint16_t> port = links->listen({"127.0.0.1"});
     ASSERT_TRUE(port) << port.error().message;
     cards_.push_back({rank, "node", *port, {"127.0.0.1"}});
     MemberSettings settings{rank, size_, fan_out_, kSecond, 2 * kSecond, 20 * kSecond, 1000};
@@ -98,7 +101,7 @@ TEST(Network, GoesOnWithoutAServerThatHasEndedBeItTheRoot) {
     const std::vector<Outcome> outcomes = servers.await(rank, 1);
     ASSERT_EQ(outcomes.size(), 1U) << rank << servers[rank].status().why_alone;
     EXPECT_EQ(outcomes[0].of, RankSet(1, 4));
-    EXPECT_EQ(servers[rank].status().root, 1);
+    EXPECT_EQ(servers[rank].status().view.root, 1);
   }
 }
 
@@ -125,14 +128,16 @@ TEST(Network, StrangersAreRefusedAndCounted) {
 TEST(Network, AServerOfAnotherRunOrWithAnotherCredentialDoesNotGetIn) {
   for (const bool other_run : {true, false}) {
     const Credential credential = *Credential::make();
-    TcpLinks links({0, 2, "run-1", kSecond, 1000}, credential);
-    const Result<std::uint16_t> port = links.listen({"127.0.0.1"});
+    auto links =
+        std::make_unique<TcpLinks>(TcpLinks::Settings{0, 2, "run-1", kSecond, 1000}, credential);
+    const Result<std::uint16_t> port = links->listen({"127.0.0.1"});
     ASSERT_TRUE(port);
     const MemberSettings settings{0, 2, 2, kSecond, 2 * kSecond, 20 * kSecond, 1000};
     Network server(settings, std::move(links), [] {});
-    TcpLinks theirs({1, 2, other_run ? "run-2" : "run-1", kSecond, 1000},
-                    other_run ? credential : *Credential::make());
-    theirs.set_cards({{0, "node", *port, {"127.0.0.1"}}});
+    auto theirs = std::make_unique<TcpLinks>(
+        TcpLinks::Settings{1, 2, other_run ? "run-2" : "run-1", kSecond, 1000},
+        other_run ? credential : *Credential::make());
+    theirs->set_cards({{0, "node", *port, {"127.0.0.1"}}});
     const MemberSettings their_settings{1, 2, 2, kSecond, 2 * kSecond, 20 * kSecond, 1000};
     Network stranger(their_settings, std::move(theirs), [] {});
     EXPECT_TRUE(holds_soon([&] { return server.status().refused > 0; }));
