@@ -34,8 +34,8 @@ class Verbs:
         return self._order("reload-scripts")
 
     def set(self, parameter, value, scope=None):
-        """Give a parameter a value. All ranks have it from the same iteration on, which the event "steered" tells. A run with
-        several servers refuses it, unless scope is "node": then the ranks of this server have it, whatever the others do."""
+        """Give a parameter a value. All ranks of the run have it from the same iteration on, which the event "steered" tells.
+        With scope "node" the ranks of this server have it, whatever the others do."""
         return self._order("set", parameter=parameter, value=value, scope=scope)
 
     def signal(self, signal):

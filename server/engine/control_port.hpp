@@ -58,7 +58,7 @@ class ControlPort {
   /// Values that parameters have for the node's first rank, in the iteration that it is in.
   std::vector<ParameterValue> parameters() const { return session_.parameters.at(INT64_MAX); }
   /// A parameter is to have another value. "", or why that is refused.
-  std::string steer(const SteeringRequest& request) { return session_.parameters.steer(request); }
+  std::string steer(const SteeringRequest& request) { return session_.steer(request); }
   /// An event of the XML is to happen, in the next iteration. "", or why that is refused.
   std::string signal(const std::string& event) { return session_.signals.request(event); }
   /// What complete iterations wait for that no store may begin; "".

@@ -62,6 +62,8 @@ void Ending::close_when_drained() {
 
 void Ending::warn_of_missing_events() {
   warn("events", session_.of_run.take_warnings());
+  warn("steering", session_.run_steering.take_warnings());
+  warn("steering", session_.run_steering.undecided());
   warn(session_.rounds.is_alone() ? Warning::kLostEvents : "events",
        session_.signals.never_happened());
 }

@@ -64,6 +64,7 @@ void Engine::open_ledger() {
 
 void Engine::start() {
   dispatcher_.start();
+  session_.run_steering.start();
   session_.rounds.begin(std::make_unique<comm::OneServer>());
   if (session_.run.facts.drained || has_memory_) return;
   session_.memory.start_prefaulting();
@@ -111,6 +112,7 @@ void Engine::tick() {
   placing_.look();
   control_.tick();
   ending_.warn("events", session_.of_run.take_warnings());
+  ending_.warn("steering", session_.run_steering.take_warnings());
 }
 
 std::int64_t Engine::next_deadline_ns() const noexcept {
@@ -139,7 +141,7 @@ void Engine::tend_scripts() {
 
 void Engine::steer_as_asked() {
   for (const SteeringRequest& request : dispatcher_.scripts().take_steering()) {
-    const std::string why = session_.parameters.steer(request);
+    const std::string why = session_.steer(request);
     if (why.empty() || !refused_.insert(request.who + '\n' + why).second) continue;
     const bool too_late = session_.clients.all_gone();  // as in the last iterations of a good run
     session_.run.log->log(too_late ? LogLevel::info : LogLevel::error, "script \"{}\", ctx.set: {}",

@@ -78,6 +78,7 @@ void Failover::take_over(const std::string& journal_path) {
   session_.signals.take_over(done());
   if (session_.journal.is_new()) journal_is_gone();
   session_.parameters.take_over();
+  session_.rounds.take_over();
   rewrite_journal();
   for (std::size_t i = 0; i < run.model.stores.size(); ++i)
     take_store(run.model.stores[i].name, run.segment.stores()[i]);
@@ -324,15 +325,15 @@ auto owned_by(Owner& owner) {
 
 // Each kind of record has one owner: it would not compile else.
 void Failover::apply(const JournalRecord& record) {
-  std::visit(Overloaded{owned_by(session_.signals), owned_by(session_.of_run),
-                        owned_by(session_.rounds), owned_by(session_.parameters),
-                        owned_by(session_.record), owned_by(session_.dropped),
-                        [this](const SpillRecord& spilled) { spilled_.push_back(spilled); },
-                        [this](const OtherRanksCame& others) {
-                          for (const std::int32_t rank : others.ranks)
-                            session_.clients.other_came(rank);
-                        }},
-             record);
+  std::visit(
+      Overloaded{owned_by(session_.signals), owned_by(session_.of_run), owned_by(session_.rounds),
+                 owned_by(session_.run_steering), owned_by(session_.parameters),
+                 owned_by(session_.record), owned_by(session_.dropped),
+                 [this](const SpillRecord& spilled) { spilled_.push_back(spilled); },
+                 [this](const OtherRanksCame& others) {
+                   for (const std::int32_t rank : others.ranks) session_.clients.other_came(rank);
+                 }},
+      record);
 }
 
 void Failover::tend_journal() {
@@ -345,6 +346,7 @@ void Failover::rewrite_journal() {
                            session_.record.snapshot(), spiller_.snapshot()})
     records.insert(records.end(), more.begin(), more.end());
   records.emplace_back(session_.of_run.snapshot());
+  records.emplace_back(session_.run_steering.snapshot());
   records.emplace_back(session_.rounds.snapshot());
   if (const auto others = session_.clients.others_seen(); !others.empty())
     records.emplace_back(OtherRanksCame{others});

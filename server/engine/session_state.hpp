@@ -35,10 +35,18 @@ struct SessionState {
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
         rounds(run, journal),
-        of_run(run, clients, iterations, dropped, rounds),
+        run_steering(run, parameters, journal),
+        of_run(run, clients, iterations, dropped, run_steering, rounds),
         signals(run, clients, iterations, journal, dropped, of_run),
         record(run, clients, journal) {}
   SessionState(const SessionState&) = delete;
+
+  /// A parameter is to have another value. "", or why that is refused.
+  std::string steer(const SteeringRequest& request) {
+    return request.of_node || run.facts.has_all_ranks()
+               ? parameters.steer(request)
+               : run_steering.request(request, times.figures().seconds);
+  }
 
   Run run;
   SessionJournal journal;
@@ -51,6 +59,7 @@ struct SessionState {
   Parameters parameters;
   Dropped dropped;
   RunRounds rounds;  ///< of all servers of the run
+  RunSteering run_steering;
   RunIterations of_run;
   Signals signals;
   Record record;

@@ -10,7 +10,7 @@ POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h"
          "sched.h",
          "signal.h", "spawn.h", "syscall.h", "time.h", "unistd.h", "sys/"}
 EPOLL = ("sys/epoll.h", "sys/socket.h", "sys/timerfd.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
-STATE = tuple(f"server/state{room}" for room in ("", "/journal", "/group", "/iterations", "/clients", "/memory", "/parameters", "/signals",
+STATE = tuple(f"server/state{room}" for room in ("", "/journal", "/iterations", "/clients", "/memory", "/parameters", "/group", "/signals",
                                                 "/spill", "/ledger"))
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model", "lib/comm")

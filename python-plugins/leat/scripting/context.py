@@ -72,13 +72,10 @@ class Context:
         """Steers the simulation: leat_get_* of all ranks return `value` from one and the same iteration on, a few after this one.
         Does not wait. Only parameters on which no layout depends, and finite numbers only.
 
-        A run with several servers (several nodes, or servers="2") cannot agree on that iteration yet: there it is an error, unless
-        scope="node" says that each server is steered by its own scripts, and its ranks alone."""
+        In a run with several servers (several nodes, or servers="2") these agree on that iteration; of several values that are set
+        for it the last server's holds. With scope="node" the ranks of this server alone are steered."""
         if scope not in ("run", "node"):
             raise ValueError(f'ctx.set("{parameter}", ..., scope={scope!r}): scope is "run" or "node"')
-        if scope == "run" and not self._services.has_all_ranks:
-            raise RuntimeError(f'ctx.set("{parameter}", ...): this run has several servers, and each would give its own ranks the value '
-                               'from an iteration of its own on. Say scope="node" where that is meant')
         kinds = self._services.model.parameters
         if parameter not in kinds:
             raise LookupError(f'there is no parameter "{parameter}" in {self._services.model.source}{did_you_mean(parameter, kinds)}')

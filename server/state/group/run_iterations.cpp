@@ -19,9 +19,9 @@ constexpr std::size_t kMostInOrder = std::size_t{1} << 16;
 // Of a server none of whose ranks can signal an event.
 constexpr std::int64_t kNobody = INT64_MAX;
 
-// The columns of a contribution: why a server has dropped the iteration; by event the least and the most calls of a rank,
-// and requests from outside; how many servers have dropped it.
-enum Place : std::size_t { kWhy, kLeast, kMost, kRequested, kDropped, kColumns };
+// The columns of a contribution: RunWords, where there are any; by event the least and the most calls of a rank, and requests
+// from outside; the furthest iteration that a rank is in.
+enum Place : std::size_t { kWords, kLeast, kMost, kRequested, kLatest, kColumns };
 
 std::vector<std::uint32_t> events_of_run(const model::Model& model) {
   std::vector<std::uint32_t> events;
@@ -67,11 +67,12 @@ bool PendingSignals::any_until(std::int64_t iteration) const noexcept {
 
 RunIterations::RunIterations(const Run& run, const Clients& clients,
                              const IterationTracker& iterations, const Dropped& dropped,
-                             RunRounds& rounds)
+                             RunSteering& steering, RunRounds& rounds)
     : run_(run),
       clients_(clients),
       iterations_(iterations),
       dropped_(dropped),
+      steering_(steering),
       rounds_(rounds),
       events_(is_on() ? events_of_run(run.model) : std::vector<std::uint32_t>()),
       drops_together_(is_on() && run.model.architecture.drops_together()),
@@ -106,11 +107,17 @@ comm::Columns RunIterations::columns(std::int64_t iteration) const {
     least.values.push_back(all < 0 ? kNobody : all);
     most.values.push_back(counts.most(event));
   }
-  const bool is_dropped = drops_together_ && dropped_.has(iteration);
-  comm::Gathered why;
-  if (is_dropped) why.parts[rounds_.self()] = own_node_name(run_.facts);
-  return {std::move(why), std::move(least), std::move(most), std::move(requested),
-          comm::Integers{Op::sum, {is_dropped ? 1 : 0}}};
+  RunWords words;
+  steering_.add_to(&words);
+  if (drops_together_ && dropped_.has(iteration)) words.dropped = own_node_name(run_.facts);
+  words.ends = has_ended_;
+  comm::Gathered gathered;
+  if (!words.empty()) gathered.parts[rounds_.self()] = bytes_of(words);
+  std::int64_t latest = 0;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i)
+    latest = std::max(latest, iterations_.current(i));
+  return {std::move(gathered), std::move(least), std::move(most), std::move(requested),
+          comm::Integers{Op::max, {latest}}};
 }
 
 void RunIterations::contributed(std::int64_t iteration) {
@@ -118,6 +125,7 @@ void RunIterations::contributed(std::int64_t iteration) {
   for (const PendingSignal& each : pending_.take(iteration))
     counts_.add(place_of(each.event), each.client, each.times);
   std::fill(requested_.begin(), requested_.end(), 0);
+  steering_.contributed();
 }
 
 // When no rank is left, nothing more of this server is waited for.
@@ -141,7 +149,7 @@ void RunIterations::take(const comm::Outcome& outcome) {
   note_missing(outcome);
   if (outcome.columns.size() != kColumns) return;
   take_events(outcome);
-  take_dropped(outcome);
+  take_words(outcome);
 }
 
 void RunIterations::take_events(const comm::Outcome& outcome) {
@@ -161,15 +169,20 @@ void RunIterations::take_events(const comm::Outcome& outcome) {
   new_.push_back(outcome.round.number);
 }
 
-void RunIterations::take_dropped(const comm::Outcome& outcome) {
+void RunIterations::take_words(const comm::Outcome& outcome) {
   const std::int64_t iteration = outcome.round.number;
-  if (!drops_together_ || integers(outcome, kDropped)[0] == 0 || dropped_.has(iteration)) return;
+  std::vector<std::pair<comm::Rank, RunWords>> all;
   std::vector<std::string> names;
-  for (const auto& [server, name] : std::get<comm::Gathered>(outcome.columns[kWhy]).parts)
-    if (names.size() < kMostNamed) names.push_back(name);
-  drops_.emplace_back(iteration, "dropped on " +
-                                     (names.empty() ? "another node" : joined(names, ", ")) +
-                                     ", so that all nodes have the same iterations");
+  for (const auto& [server, bytes] : std::get<comm::Gathered>(outcome.columns[kWords]).parts) {
+    std::optional<RunWords> words = run_words_in(bytes);
+    if (!words) continue;
+    if (!words->dropped.empty() && names.size() < kMostNamed) names.push_back(words->dropped);
+    all.emplace_back(server, std::move(*words));
+  }
+  steering_.take(all, outcome, integers(outcome, kLatest)[0]);
+  if (!names.empty() && drops_together_ && !dropped_.has(iteration))
+    drops_.emplace_back(iteration, "dropped on " + joined(names, ", ") +
+                                       ", so that all nodes have the same iterations");
 }
 
 // Who has died before it reported the iteration. All others are in it, or have ended.

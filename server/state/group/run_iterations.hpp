@@ -11,6 +11,7 @@
 
 #include "server/state/clients/clients.hpp"
 #include "server/state/group/run_rounds.hpp"
+#include "server/state/group/run_steering.hpp"
 #include "server/state/iterations/tracker.hpp"
 #include "server/state/journal/session_journal.hpp"
 #include "server/state/run.hpp"
@@ -43,7 +44,7 @@ class PendingSignals {
 class RunIterations {
  public:
   RunIterations(const Run& run, const Clients& clients, const IterationTracker& iterations,
-                const Dropped& dropped, RunRounds& rounds);
+                const Dropped& dropped, RunSteering& steering, RunRounds& rounds);
 
   /// Several servers have the ranks of the run.
   bool is_on() const noexcept { return !run_.facts.has_all_ranks(); }
@@ -98,13 +99,14 @@ class RunIterations {
   void contributed(std::int64_t iteration);
   void take(const comm::Outcome& outcome);
   void take_events(const comm::Outcome& outcome);
-  void take_dropped(const comm::Outcome& outcome);
+  void take_words(const comm::Outcome& outcome);
   void note_missing(const comm::Outcome& outcome);
 
   const Run& run_;
   const Clients& clients_;
   const IterationTracker& iterations_;
   const Dropped& dropped_;
+  RunSteering& steering_;
   RunRounds& rounds_;
   std::vector<std::uint32_t> events_;  // of the model
   bool drops_together_, holds_;

@@ -23,7 +23,8 @@ std::optional<Kind> read(const std::string& bytes) {
 void RunRounds::begin(std::unique_ptr<comm::Group> group, std::vector<std::string> names) {
   group_ = std::move(group);
   names_ = std::move(names);
-  for (const auto& [round, columns] : open_) give(round, columns);
+  // Those of the server before this one are among what its member goes on from.
+  for (const auto& [round, columns] : restarts_ > 0 ? Contributions() : open_) give(round, columns);
 }
 
 void RunRounds::give(const comm::Round& round, const comm::Columns& columns) {
@@ -50,16 +51,27 @@ void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done
 bool RunRounds::advance() {
   if (!group_) return false;
   const std::vector<comm::Outcome> outcomes = group_->take_outcomes();
+  const comm::Group::Status status = group_->status();
+  store(status);
   for (const comm::Outcome& each : outcomes) take(each);
   const auto again = std::exchange(again_, {});
   for (const auto& [outcome, done] : again)
     if (done) done(outcome);
   if (outcomes.empty()) return !again.empty();
   group_->confirm(known_);
-  const std::int64_t confirmed = group_->status().confirmed;
-  while (!unconfirmed_.empty() && unconfirmed_.front().sequence <= confirmed)
+  while (!unconfirmed_.empty() && unconfirmed_.front().sequence <= status.confirmed)
     unconfirmed_.pop_front();
   return true;
+}
+
+// Not older than the outcomes that were taken before it.
+void RunRounds::store(const comm::Group::Status& status) {
+  if (status.view == view_ && status.why_alone == why_alone_) return;
+  comm::Up up;
+  up.view = status.view;
+  const RunView record{comm::bytes_of(up), status.why_alone};
+  journal_.append(record);
+  apply(record);
 }
 
 // A round that is over ends those of lower numbers in its channel.
@@ -101,6 +113,11 @@ std::string RunRounds::awaited() const {
 
 // ---- recovery where a server has died ----
 
+void RunRounds::apply(const RunView& record) {
+  if (const auto up = read<comm::Up>(record.view)) view_ = up->view;
+  why_alone_ = record.why_alone;
+}
+
 void RunRounds::apply(const RoundContributed& record) {
   auto partial = read<comm::Partial>(record.partial);
   if (!partial) return;
@@ -119,6 +136,7 @@ void RunRounds::apply(const RoundOutcome& record) {
 
 void RunRounds::store(const comm::Outcome& outcome) {
   known_ = std::max(known_, outcome.sequence);
+  over_[outcome.round.channel] = outcome.round.number;
   std::erase_if(open_, [&outcome](const auto& each) {
     return each.first.channel == outcome.round.channel && each.first.number <= outcome.round.number;
   });
@@ -130,6 +148,9 @@ void RunRounds::store(const comm::Outcome& outcome) {
 void RunRounds::apply(const RunRoundsSnapshot& record) {
   for (const std::string& each : record.outcomes)
     if (const auto outcome = read<comm::Outcome>(each)) store(*outcome);
+  apply(record.view);
+  restarts_ = record.restarts;
+  for (const auto& [channel, number] : record.over) over_[channel] = number;
   known_ = std::max(known_, record.known);
   for (const std::string& each : record.reductions)
     if (const auto outcome = read<comm::Outcome>(each)) reductions_[outcome->round] = *outcome;
@@ -139,7 +160,11 @@ void RunRounds::apply(const RunRoundsSnapshot& record) {
 }
 
 RunRoundsSnapshot RunRounds::snapshot() const {
-  RunRoundsSnapshot record{known_, {}, {}, {}};
+  comm::Up up;
+  up.view = view_;
+  RunRoundsSnapshot record{restarts_, {comm::bytes_of(up), why_alone_}, {over_.begin(), over_.end()},
+                           known_,    {},                               {},
+                           {}};
   for (const comm::Outcome& each : unconfirmed_) record.outcomes.push_back(comm::bytes_of(each));
   for (const auto& [round, outcome] : reductions_)
     record.reductions.push_back(comm::bytes_of(outcome));
@@ -147,6 +172,19 @@ RunRoundsSnapshot RunRounds::snapshot() const {
     record.open.push_back(
         comm::bytes_of(comm::Partial{round, self(), comm::RankSet(self()), columns}));
   return record;
+}
+
+std::optional<comm::Resume> RunRounds::resume() const {
+  if (restarts_ == 0) return std::nullopt;
+  comm::Resume from;
+  from.restarts = restarts_;
+  from.view = view_;
+  from.why_alone = why_alone_;
+  from.known = known_;
+  from.outcomes.assign(unconfirmed_.begin(), unconfirmed_.end());
+  for (const auto& [channel, number] : over_) from.over.push_back({channel, number});
+  from.contributions = open_;
+  return from;
 }
 
 }  // namespace leat::server

@@ -7,11 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lib/comm/group.hpp"
+#include "lib/comm/member.hpp"
 #include "server/state/journal/session_journal.hpp"
 #include "server/state/run.hpp"
 
@@ -66,38 +68,46 @@ class RunRounds {
   /// Outcomes have come.
   bool has_news() const noexcept { return !again_.empty() || (group_ && group_->has_outcomes()); }
   /// Servers that are silent for so long that they are not waited for.
-  comm::RankSet dead() const { return group_ ? group_->status().view.dead : comm::RankSet(); }
+  const comm::RankSet& dead() const noexcept { return view_.dead; }
   /// It goes on without other servers that the run has; "".
-  std::string why_alone() const { return group_ ? group_->status().why_alone : ""; }
-  bool is_alone() const { return !why_alone().empty(); }
+  const std::string& why_alone() const noexcept { return why_alone_; }
+  bool is_alone() const noexcept { return !why_alone_.empty(); }
   std::string name_of(comm::Rank server) const;
   /// "server node7, server node9", or who it may be.
   std::string awaited() const;
 
   // Recovery where a server has died
+  void apply(const RunView& record);
   void apply(const RoundContributed& record);
   void apply(const RoundOutcome& record);
   void apply(const RunRoundsSnapshot& record);
   RunRoundsSnapshot snapshot() const;
-  /// The last outcome that was journaled.
-  std::int64_t known() const noexcept { return known_; }
+  /// This server goes on for one that has died.
+  void take_over() noexcept { ++restarts_; }
+  /// What a group has to know of that one; nothing where there was none.
+  std::optional<comm::Resume> resume() const;
 
  private:
   void give(const comm::Round& round, const comm::Columns& columns);
   void take(const comm::Outcome& outcome);
   void store(const comm::Outcome& outcome);
+  void store(const comm::Group::Status& status);
 
   const Run& run_;
   SessionJournal& journal_;
   std::unique_ptr<comm::Group> group_;
   std::vector<std::string> names_;
   std::map<std::uint64_t, Listener> listeners_;
-  std::vector<std::pair<comm::Round, comm::Columns>> open_;  // own, without an outcome, in order
+  using Contributions = std::vector<std::pair<comm::Round, comm::Columns>>;
+  Contributions open_;  // own, without an outcome, in order
   std::map<comm::Round, Done> awaited_by_;
   std::deque<comm::Outcome> unconfirmed_;              // another server may need it
   std::map<comm::Round, comm::Outcome> reductions_;    // of iterations that are not forgotten
   std::vector<std::pair<comm::Outcome, Done>> again_;  // asked for, and known already
-  std::int64_t known_ = 0;
+  std::map<std::uint64_t, std::int64_t> over_;  // by channel: the last round that has an outcome
+  std::int64_t known_ = 0, restarts_ = 0;
+  comm::View view_;
+  std::string why_alone_;
 };
 
 /// The iteration of a reduction's number, and that number.

@@ -51,7 +51,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunIterationsSnapshot, pending, counts, reque
                                    next, happened, agreed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundContributed, partial)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundOutcome, outcome)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRoundsSnapshot, known, outcomes, reductions, open)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunView, view, why_alone)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRoundsSnapshot, restarts, view, over, known, outcomes, reductions, open)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOrder, parameter, value, who, lead)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunWords, dropped, orders, votes, ends)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProposal, number, order, effective, awaited, refused)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOrderReceived, order)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSteeringSnapshot, orders, proposals, votes, next)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ParameterSet, parameter, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IntegerSet, client, event, parameter, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IterationEnded, iteration)
@@ -82,6 +88,20 @@ std::string encode(const JournalRecord& record) {
   std::string bytes;
   json::to_msgpack(whole, bytes);
   return bytes;
+}
+
+std::string bytes_of(const RunWords& words) {
+  std::string bytes;
+  json::to_msgpack(json(words), bytes);
+  return bytes;
+}
+
+std::optional<RunWords> run_words_in(std::string_view bytes) {
+  try {
+    return json::from_msgpack(bytes).get<RunWords>();
+  } catch (const std::exception&) {  // of a server of another version
+    return std::nullopt;
+  }
 }
 
 std::optional<JournalRecord> decode_record(std::string_view bytes) {

@@ -97,11 +97,60 @@ struct RoundContributed {
 struct RoundOutcome {
   std::string outcome;
 };
+/// Who takes part, as known to this server; before any outcome that comes of it.
+struct RunView {
+  std::string view;       ///< of a message Up
+  std::string why_alone;  ///< ""
+};
 struct RunRoundsSnapshot {
+  std::int64_t restarts = 0;  ///< so many servers were here before this one
+  RunView view;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> over;  ///< by channel: last round that has an outcome
   std::int64_t known = 0;               ///< the last outcome
   std::vector<std::string> outcomes;    ///< that other servers may need
   std::vector<std::string> reductions;  ///< outcomes that somebody may ask for again
   std::vector<std::string> open;        ///< contributions without an outcome
+};
+
+// ---- steering of the run ----
+
+/// A parameter is to have this value on all ranks of the run.
+struct RunOrder {
+  std::string parameter;
+  ParameterValue value;
+  std::string who;
+  std::int64_t lead = 2;  ///< iterations between the ranks and the one that it is to hold from
+};
+/// What a server has to say in a round beside numbers.
+struct RunWords {
+  std::string dropped;  ///< its name, when it has dropped the iteration
+  std::vector<RunOrder> orders;
+  std::vector<std::pair<std::int64_t, bool>> votes;  ///< by proposal: whether its ranks can have it
+  bool ends = false;                                 ///< none of its ranks is left
+  bool empty() const noexcept {
+    return dropped.empty() && orders.empty() && votes.empty() && !ends;
+  }
+};
+std::string bytes_of(const RunWords& words);
+std::optional<RunWords> run_words_in(std::string_view bytes);
+
+/// An order of RunOrder that all servers have got, and have yet to decide on.
+struct RunProposal {
+  std::int64_t number = 0;
+  RunOrder order;
+  std::int64_t effective = 0;                  ///< iteration
+  std::vector<std::int32_t> awaited, refused;  ///< servers
+};
+/// Somebody has asked this server for it.
+struct RunOrderReceived {
+  RunOrder order;
+};
+struct RunSteeringSnapshot {
+  std::vector<RunOrder> orders;  ///< of this server, that the others have yet to get
+  std::vector<RunProposal> proposals;
+  std::vector<std::pair<std::int64_t, bool>>
+      votes;  ///< of this server, that the others have yet to get
+  std::int64_t next = 0;
 };
 
 // ---- parameters, by their numbers in the model ----
@@ -164,11 +213,12 @@ struct SpillRecord {
   bool operator==(const SpillRecord&) const = default;
 };
 
-using JournalRecord = std::variant<SignalReceived, SignalRequested, SignalsDecided, SignalsDeferred,
-                                   RunSignalsDeferred, SignalsSnapshot, RunIterationsSnapshot,
-                                   RoundContributed, RoundOutcome, RunRoundsSnapshot, ParameterSet,
-                                   IntegerSet, IterationEnded, ParameterSteered, ParametersSnapshot,
-                                   LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
+using JournalRecord =
+    std::variant<SignalReceived, SignalRequested, SignalsDecided, SignalsDeferred,
+                 RunSignalsDeferred, SignalsSnapshot, RunIterationsSnapshot, RoundContributed,
+                 RoundOutcome, RunView, RunRoundsSnapshot, RunOrderReceived, RunSteeringSnapshot,
+                 ParameterSet, IntegerSet, IterationEnded, ParameterSteered, ParametersSnapshot,
+                 LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
 
 /// As bytes of a journal. Texts may hold any bytes.
 std::string encode(const JournalRecord& record);

@@ -71,11 +71,9 @@ class Parameters {
 
   /// "", or why it is refused.
   std::string steer(const SteeringRequest& request) {
-    if (!request.of_node && !run_.facts.has_all_ranks())
-      return "this run has several servers, and each would give its own ranks the value from an "
-             "iteration of its own on; scope \"node\" is for those who mean that";
     return steering_.set(request.parameter, request.value, request.who);
   }
+  Steering& steering() noexcept { return steering_; }
   /// Publishes what can be; what has been decided since the last call, each with its iteration.
   std::vector<AuditEntry> advance();
 

@@ -179,9 +179,48 @@ void Steering::client_gone(std::uint32_t client, std::int64_t iteration) {
 
 std::vector<AuditEntry> Steering::take_audit() { return std::exchange(audit_, {}); }
 
+std::optional<std::uint32_t> Steering::index_of(const std::string& parameter) const {
+  for (std::uint32_t i = 0; i < model_.parameters.size(); ++i)
+    if (model_.parameters[i].name == parameter) return i;
+  return std::nullopt;
+}
+
+std::string Steering::why_not(const std::string& parameter, const Value& value) const {
+  std::uint32_t index = 0;
+  return why_not(parameter, value, &index);
+}
+
+bool Steering::propose(const std::string& name, const Value& value, std::int64_t effective,
+                       std::int64_t margin) {
+  const std::optional<std::uint32_t> index = index_of(name);
+  if (!index || !why_not(name, value).empty()) return live_.empty();
+  Parameter& parameter = parameters_[*index];
+  if (parameter.effective >= 0 && earliest_iteration() <= parameter.effective) return false;
+  writer_.propose(*index, effective, slot_value(value, model_.parameters[*index].kind));
+  parameter.is_proposed = latest_iteration() + margin < effective;
+  if (!parameter.is_proposed) writer_.withdraw(*index);
+  return parameter.is_proposed;
+}
+
+bool Steering::commit(const std::string& name, const Value& value, std::int64_t effective,
+                      const std::string& who) {
+  const std::optional<std::uint32_t> index = index_of(name);
+  if (!index || live_.empty()) return true;
+  const bool was_proposed = std::exchange(parameters_[*index].is_proposed, false);
+  if (!was_proposed || !writer_.commit(*index)) return false;
+  took_effect(*index, effective, {value, who});
+  return true;
+}
+
+void Steering::withdraw(const std::string& name) {
+  const std::optional<std::uint32_t> index = index_of(name);
+  if (index && std::exchange(parameters_[*index].is_proposed, false)) writer_.withdraw(*index);
+}
+
 // Each live client has looked at the slot in iteration `effective` when it is in a later one.
 void Steering::publish(std::uint32_t index) {
   const Parameter& parameter = parameters_[index];
+  if (parameter.is_proposed) return;
   if (parameter.effective >= 0 && earliest_iteration() <= parameter.effective) return;
   const shm::SteeredValue value =
       slot_value(parameter.waiting->value, model_.parameters[index].kind);
@@ -189,20 +228,20 @@ void Steering::publish(std::uint32_t index) {
     const std::int64_t effective = 1 + lead + latest_iteration();
     writer_.propose(index, effective, value);
     if (latest_iteration() < effective && writer_.commit(index)) {
-      return took_effect(index, effective);
+      --waiting_;
+      return took_effect(index, effective,
+                         *std::exchange(parameters_[index].waiting, std::nullopt));
     }
     writer_.withdraw(index);
   }
 }
 
-void Steering::took_effect(std::uint32_t index, std::int64_t effective) {
+void Steering::took_effect(std::uint32_t index, std::int64_t effective, const Request& request) {
   Parameter& parameter = parameters_[index];
-  Request request = *std::exchange(parameter.waiting, std::nullopt);
-  --waiting_;
   parameter.effective = effective;
   const Value old = std::exchange(parameter.current, request.value);
   audit_.push_back({model_.parameters[index].name, text_of(old), text_of(request.value), effective,
-                    std::move(request.who), parameter.is_own_in_a_row && parameter.own >= ended_});
+                    request.who, parameter.is_own_in_a_row && parameter.own >= ended_});
 }
 
 void Steering::drop(std::uint32_t index) {

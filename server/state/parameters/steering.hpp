@@ -44,6 +44,24 @@ class Steering {
   void was_set(std::uint32_t parameter, const Value& value, std::int64_t iteration);
   /// By that rank, and all before it.
   void iteration_ended(std::int64_t iteration) { ended_ = iteration; }
+  // Of all servers of a run, which agree on an iteration (group/run_steering.hpp)
+
+  /// "", or why no server can give it this value.
+  std::string why_not(const std::string& parameter, const Value& value) const;
+  /// Shows it to the ranks, for this iteration. False: a rank is less than `margin` iterations before
+  /// it, or has yet to see an earlier value of the same parameter.
+  bool propose(const std::string& parameter, const Value& value, std::int64_t effective,
+               std::int64_t margin);
+  /// It holds. False: a rank was in that iteration first, and goes on without it.
+  bool commit(const std::string& parameter, const Value& value, std::int64_t effective,
+              const std::string& who);
+  void withdraw(const std::string& parameter);
+  /// From where on ranks have its last value; -1: none was set.
+  std::int64_t effective(const std::string& parameter) const {
+    const std::optional<std::uint32_t> index = index_of(parameter);
+    return index ? parameters_[*index].effective : -1;
+  }
+
   /// Publishes what could not be published at once. To be called often; costs nothing when there is
   /// nothing to do.
   void advance();
@@ -70,11 +88,13 @@ class Steering {
     std::int64_t effective = -1;   // of what the slot holds, committed; -1: nothing was
     std::int64_t own = -2;         // the last iteration in which the simulation has set it
     bool is_own_in_a_row = false;  // and in the one before as well
+    bool is_proposed = false;      // with other servers
   };
 
   std::string why_not(const std::string& name, const Value& value, std::uint32_t* index) const;
+  std::optional<std::uint32_t> index_of(const std::string& parameter) const;
   void publish(std::uint32_t index);
-  void took_effect(std::uint32_t index, std::int64_t effective);
+  void took_effect(std::uint32_t index, std::int64_t effective, const Request& request);
   void drop(std::uint32_t index);
   std::int64_t latest_iteration() const noexcept;
   std::int64_t earliest_iteration() const noexcept;

@@ -27,9 +27,16 @@ std::vector<JournalRecord> one_of_each() {
           SignalsDeferred{8},
           RunSignalsDeferred{9},
           SignalsSnapshot{{{1, 2, 3, 4}}, {{1, -1, 1}}, {{1, 2}, {3}}, {6}, {{3, {{0, 1, 2}}}}},
-          ReportPublished{"{\"a\": \"\xff\"}", "why"},
-          RunSignalsAgreed{3, {1, 0}, {{1, 2}}},
-          RunSignalsSnapshot{{{1, 0, 0, 1}}, {{1}}, {2}, {"line", "why"}, {{4, {1}}}, 4, {{3, 1}}},
+          RunIterationsSnapshot{{{1, 0, 0, 1}}, {{1}}, {2}, 4, 3, {{3, 1}}, {{4, {1}}}},
+          RoundContributed{"a\xff"},
+          RoundOutcome{"b\xff"},
+          RunView{"v\xff", "why"},
+          RunRoundsSnapshot{1, {"v", ""}, {{0, 5}}, 7, {"c"}, {"d"}, {"e", "f"}},
+          RunOrderReceived{{"dt", 0.5, "s", 4}},
+          RunSteeringSnapshot{{{"dt", 0.5, "s", 4}},
+                              {{3, {"n", std::int64_t{1}, "t", 2}, 9, {0, 2}, {1}}},
+                              {{3, true}},
+                              4},
           ParameterSet{2, std::string("a\0b\xff", 4)},
           IntegerSet{3, 17, 1, -5},
           IterationEnded{12},
@@ -68,8 +75,8 @@ TEST_F(SessionJournalTest, GivesBackEachKindOfRecord) {
   for (std::size_t i = 0; i < read.size(); ++i) EXPECT_EQ(read[i].index(), i);
   EXPECT_EQ(encoded(read), encoded(one_of_each()));
   EXPECT_EQ(std::get<SpillRecord>(read.back()), std::get<SpillRecord>(one_of_each().back()));
-  EXPECT_EQ(std::get<ParametersSnapshot>(read[13]).now,
-            std::get<ParametersSnapshot>(one_of_each()[13]).now);
+  EXPECT_EQ(std::get<ParametersSnapshot>(read[17]).now,
+            std::get<ParametersSnapshot>(one_of_each()[17]).now);
 }
 
 TEST_F(SessionJournalTest, KeepsTheTypesAndTheBitsOfValues) {

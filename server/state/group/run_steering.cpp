@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/state/group/run_steering.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace leat::server {
+namespace {
+
+// Iterations from the furthest rank to the one that a value holds from.
+constexpr std::int64_t kLeastLead = 2, kMostLead = 1 << 20;
+constexpr double kLeastSeconds = 0.5;
+
+}  // namespace
+
+std::string RunSteering::request(const SteeringRequest& request, double seconds) {
+  if (std::string why = parameters_.steering().why_not(request.parameter, request.value);
+      !why.empty())
+    return why;
+  const double lead = seconds > 0 ? std::ceil(kLeastSeconds / seconds) : 0;
+  const RunOrderReceived record{
+      {request.parameter, request.value, request.who,
+       std::clamp(static_cast<std::int64_t>(std::min(lead, 1e9)), kLeastLead, kMostLead)}};
+  journal_.append(record);
+  // The newest of a parameter counts, where the others have yet to get it.
+  std::erase_if(orders_, [&](const RunOrder& each) { return each.parameter == request.parameter; });
+  apply(record);
+  return "";
+}
+
+void RunSteering::add_to(RunWords* words) const {
+  words->orders = orders_;
+  words->votes = votes_;
+}
+
+void RunSteering::contributed() {
+  orders_.clear();
+  votes_.clear();
+}
+
+void RunSteering::take(const std::vector<std::pair<comm::Rank, RunWords>>& words,
+                       const comm::Outcome& outcome, std::int64_t latest) {
+  for (const auto& [server, said] : words) {
+    if (said.ends) ended_ += server;
+    for (const auto& [number, is_good] : said.votes) {
+      for (RunProposal& each : proposals_) {
+        if (each.number != number) continue;
+        std::erase(each.awaited, server);
+        if (!is_good) each.refused.push_back(server);
+      }
+    }
+  }
+  const comm::RankSet voters = outcome.of - ended_;
+  for (RunProposal& each : proposals_) {
+    std::erase_if(each.awaited, [&voters](comm::Rank server) { return !voters.has(server); });
+    if (each.awaited.empty()) decide(&each, voters, latest);
+  }
+  std::erase_if(proposals_, [](const RunProposal& each) { return each.awaited.empty(); });
+  for (const auto& [server, said] : words) {
+    for (const RunOrder& order : said.orders) {
+      std::erase_if(proposals_, [&](RunProposal& each) {
+        const bool is_same = each.order.parameter == order.parameter;
+        if (is_same) parameters_.steering().withdraw(order.parameter);
+        return is_same;
+      });
+      proposals_.push_back({next_++, order, latest + 1 + order.lead, voters.ranks(), {}});
+      propose(&proposals_.back());
+    }
+  }
+}
+
+void RunSteering::propose(RunProposal* proposal) {
+  const RunOrder& order = proposal->order;
+  const bool is_good =
+      !is_live_ || parameters_.steering().propose(order.parameter, order.value, proposal->effective,
+                                                  order.lead / 2);
+  votes_.emplace_back(proposal->number, is_good);
+}
+
+// Awaits nobody afterwards, or, proposed anew, all voters.
+void RunSteering::decide(RunProposal* proposal, const comm::RankSet& voters, std::int64_t latest) {
+  RunOrder& order = proposal->order;
+  Steering& steering = parameters_.steering();
+  if (proposal->refused.empty()) {
+    if (!is_live_) {
+      decided_.push_back(*proposal);
+    } else if (!steering.commit(order.parameter, order.value, proposal->effective, order.who)) {
+      set_late(*proposal);
+    }
+    return;
+  }
+  steering.withdraw(order.parameter);
+  if (order.lead >= kMostLead) {
+    warnings_.push_back(
+        fmt::format("parameter \"{}\" does not get the value that {} has set: ranks of some "
+                    "servers are always past "
+                    "the iteration that all could have it from",
+                    order.parameter, order.who));
+    return;
+  }
+  order.lead *= 2;
+  proposal->number = next_++;
+  proposal->effective = latest + 1 + order.lead;
+  proposal->awaited = voters.ranks();
+  proposal->refused.clear();
+  propose(proposal);
+}
+
+void RunSteering::set_late(const RunProposal& proposal) {
+  const RunOrder& order = proposal.order;
+  (void)parameters_.steering().set(order.parameter, order.value, order.who);
+  warnings_.push_back(
+      fmt::format("parameter \"{}\": other servers give their ranks the value that {} has set from "
+                  "iteration {} "
+                  "on; ranks of this server were past it, and have it later",
+                  order.parameter, order.who, proposal.effective));
+}
+
+std::vector<std::string> RunSteering::undecided() const {
+  std::vector<std::string> lines;
+  const auto add = [&lines](const RunOrder& order) {
+    lines.push_back(fmt::format(
+        "parameter \"{}\" has not got the value that {} has set: the run ended before all servers "
+        "had agreed on an iteration",
+        order.parameter, order.who));
+  };
+  for (const RunProposal& each : proposals_) add(each.order);
+  for (const RunOrder& each : orders_) add(each);
+  return lines;
+}
+
+// ---- recovery where a server has died ----
+
+void RunSteering::apply(const RunSteeringSnapshot& record) {
+  orders_ = record.orders;
+  proposals_ = record.proposals;
+  votes_ = record.votes;
+  next_ = record.next;
+}
+
+// What the server before this one had proposed was withdrawn when this one took over. Its vote stays; a proposal that
+// comes too late now is seen at its end.
+void RunSteering::start() {
+  is_live_ = true;
+  for (const RunProposal& each : std::exchange(decided_, {}))
+    if (parameters_.steering().effective(each.order.parameter) < each.effective) set_late(each);
+  for (const RunProposal& each : proposals_) {
+    const bool is_good =
+        parameters_.steering().propose(each.order.parameter, each.order.value, each.effective, 0);
+    for (auto& [number, vote] : votes_)
+      if (number == each.number) vote = is_good;
+  }
+}
+
+}  // namespace leat::server
