@@ -11,8 +11,8 @@
 
 namespace leat::comm {
 
-Network::Network(const MemberSettings& settings, TcpLinks links, std::function<void()> wake)
-    : member_(settings, os::now_ns()),
+Network::Network(MemberSettings settings, TcpLinks links, std::function<void()> wake)
+    : member_(std::move(settings), os::now_ns()),
       links_(std::move(links)),
       wake_(std::move(wake)),
       doorbell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),

@@ -31,7 +31,7 @@ class Network {
   };
 
   /// `wake` is called by its thread when there are outcomes, or the status has changed.
-  Network(const MemberSettings& settings, TcpLinks links, std::function<void()> wake);
+  Network(MemberSettings settings, TcpLinks links, std::function<void()> wake);
   /// The thread ends at once, whatever is under way; see leave().
   ~Network();
 
