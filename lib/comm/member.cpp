@@ -8,21 +8,33 @@ namespace {
 
 // A root that is none any more has made it, and the next one, or one after it, never heard of it.
 bool is_void(const Outcome& outcome, const View& view) {
-  return std::any_of(view.starts.begin(), view.starts.end(), [&outcome](const Start& start) {
-    return outcome.sequence > start.known && outcome.epoch < start.epoch;
-  });
+  return outcome.epoch != view.epoch_of(outcome.sequence);
 }
 
 }  // namespace
 
-Member::Member(const MemberSettings& settings, std::int64_t now_ns)
-    : settings_(settings),
-      all_(0, settings.size - 1),
+Member::Member(MemberSettings settings, std::int64_t now_ns)
+    : settings_(std::move(settings)),
+      all_(0, settings_.size - 1),
       now_ns_(now_ns),
       pulse_ns_(now_ns),
-      rounds_(settings.self, settings.most_open) {
+      rounds_(settings_.self, settings_.most_open) {
+  if (settings_.resume) resume(*std::exchange(settings_.resume, std::nullopt));
   choose_parent();
   tick();
+}
+
+void Member::resume(Resume from) {
+  restarts_ = from.restarts;
+  is_elected_ = false;
+  view_ = std::move(from.view);
+  known_ = own_confirmed_ = from.known;
+  for (const Outcome& each : from.outcomes) rounds_.end(each.round);
+  for (const Round& each : from.over) rounds_.end(each);
+  log_.assign(from.outcomes.begin(), from.outcomes.end());
+  confirmed_ = log_.empty() ? known_ : log_.front().sequence - 1;
+  for (auto& [round, columns] : from.contributions) rounds_.resume(round, std::move(columns));
+  if (!from.why_alone.empty()) go_alone(std::move(from.why_alone));
 }
 
 // ---- for the application ----
@@ -37,7 +49,7 @@ void Member::confirm(std::int64_t sequence) { own_confirmed_ = std::max(own_conf
 
 void Member::leave() {
   if (std::exchange(is_leaving_, true)) return;
-  if (view_.root == settings_.self) {
+  if (leads()) {
     bury_and_let_go();
   } else {
     send_up();
@@ -51,7 +63,7 @@ bool Member::has_left() const {
 
 RankSet Member::awaited(std::uint64_t channel) const {
   if (is_alone()) return {};
-  if (view_.root == settings_.self) return rounds_.awaited(channel, members());
+  if (leads()) return rounds_.awaited(channel, members());
   RankSet children;
   for (const auto& [rank, child] : children_) children += rank;
   return rounds_.awaited(channel, children);
@@ -89,9 +101,10 @@ void Member::adopt(const View& view) {
   if (std::any_of(log_.begin(), log_.end(),
                   [&view](const Outcome& each) { return is_void(each, view); }))
     return go_alone("it was cut off from most servers of the run together with their root");
-  const bool is_other_root = view.root != view_.root;
+  const bool is_other_root = view.epoch != view_.epoch;
   view_ = view;
   if (is_other_root) {
+    pulse_ = 0;
     pulse_ns_ = now_ns_;
     suspected_.erase(view_.root);
   }
@@ -105,6 +118,7 @@ void Member::go_alone(std::string why) {
   why_alone_ = std::move(why);
   is_rooted_ = false;
   parent_.reset();
+  asked_.reset();
   children_.clear();
   attached_.reset();
   messages_.clear();
@@ -142,28 +156,29 @@ Rank Member::candidate() const {
 
 // Those above are lower ranks, and a root has nobody above: there is no circle.
 std::optional<Rank> Member::best_parent() const {
-  if (is_alone() || view_.root == settings_.self) return std::nullopt;
+  if (is_alone() || leads()) return std::nullopt;
   const RankSet gone = view_.gone();
   const auto is_good = [&](Rank rank) { return !gone.has(rank) && !is_suspected(rank); };
   for (Rank rank = settings_.self; rank > 0;) {
     rank = above(rank);
     if (is_good(rank)) return rank;
   }
-  if (is_good(view_.root)) return view_.root;
+  if (view_.root != settings_.self && is_good(view_.root)) return view_.root;
   const Rank next = candidate();
   return next == settings_.self ? std::nullopt : std::optional(next);
 }
 
 // Who has a good parent keeps it, though it be another one than in the beginning.
 void Member::choose_parent() {
-  const bool leads = is_alone() || view_.root == settings_.self;
   const bool is_above = parent_ && (*parent_ < settings_.self || *parent_ == view_.root);
-  if (!leads && is_above && !is_suspected(*parent_) && !view_.gone().has(*parent_)) return;
+  if (!is_alone() && !leads() && is_above && !is_suspected(*parent_) && !view_.gone().has(*parent_))
+    return;
   const std::optional<Rank> best = best_parent();
   if (best == parent_) return;
   parent_ = best;
   parent_since_ns_ = now_ns_;
   parent_heard_ns_ = 0;
+  if (parent_) asked_.reset();
   if (parent_ && linked_.has(*parent_)) attach();
 }
 
@@ -190,7 +205,9 @@ void Member::send_down() {
 
 void Member::connected(Rank peer) {
   linked_ += peer;
-  if (is_alone() || parent_ != peer) return;
+  if (is_alone()) return;
+  if (asked_ == peer) send(peer, Ask{view_});
+  if (parent_ != peer) return;
   parent_since_ns_ = now_ns_;
   attach();
 }
@@ -213,7 +230,7 @@ void Member::receive(Rank from, Message message) {
   std::visit([this, from](auto& each) { on(from, std::move(each)); }, message);
   if (is_alone()) return;
   if (attached() == told_attached_ && leaving() == told_leaving_) return;
-  if (view_.root == settings_.self) {
+  if (leads()) {
     told_attached_ = attached();
     told_leaving_ = leaving();
     bury_and_let_go();
@@ -238,13 +255,12 @@ void Member::on(Rank from, const Up& up) {
 }
 
 void Member::on(Rank from, const Down& down) {
-  if (from != parent_ && !down.view.dead.has(settings_.self)) return;
   adopt(down.view);
   if (is_alone() || from != parent_) return;
   parent_heard_ns_ = now_ns_;
   if (down.confirmed > known_)
     return go_alone("what it had been told of the other servers is lost");
-  if (down.pulse != pulse_) {
+  if (down.view.epoch == view_.epoch && down.pulse > pulse_) {
     pulse_ = down.pulse;
     pulse_ns_ = now_ns_;
     is_rooted_ = was_rooted_ = true;
@@ -265,12 +281,16 @@ void Member::on(Rank from, Partial partial) {
 // One that is void may come late.
 void Member::on(Rank from, Outcome outcome) {
   if (from != parent_ && !children_.contains(from)) return;
-  if (!is_void(outcome, view_) && outcome.epoch <= view_.epoch) take(std::move(outcome), from);
+  if (!is_void(outcome, view_)) take(std::move(outcome), from);
 }
 
 void Member::on(Rank from, const Want& want) {
   for (const Outcome& each : log_)
     if (each.sequence >= want.from) send(from, each);
+}
+
+void Member::on(Rank from, const Ask& ask) {
+  if (view_.is_newer_than(ask.view)) send_down(from);
 }
 
 // ---- as time goes by ----
@@ -289,7 +309,7 @@ void Member::tick() {
     return;
   }
   look_at_children();
-  if (view_.root == settings_.self) {
+  if (leads()) {
     lead();
   } else {
     look_at_root();
@@ -307,20 +327,23 @@ void Member::look_at_children() {
 
 // Whom one suspects is tried again after a while.
 void Member::look_at_root() {
-  const std::int64_t patience = was_rooted_ ? settings_.silence_ns : settings_.start_ns;
+  const bool is_running = was_rooted_ || restarts_ > 0;  // else others may not have begun yet
+  const bool is_heard = parent_ && now_ns_ - parent_heard_ns_ <= settings_.silence_ns;
+  std::int64_t patience = is_running ? settings_.silence_ns : settings_.start_ns;
+  if (is_heard && parent_ == view_.root)
+    patience += settings_.silence_ns;  // it may be elected anew
   const std::int64_t without = now_ns_ - pulse_ns_;
-  if (without > patience + settings_.give_up_ns)
+  if (without > settings_.give_up_ns + (was_rooted_ ? settings_.silence_ns : settings_.start_ns))
     return go_alone("it has heard nothing of most servers of the run for too long");
   std::erase_if(suspected_,
                 [this](const auto& each) { return now_ns_ - each.second > settings_.silence_ns; });
   if (without > patience) {
     is_rooted_ = false;
-    suspect(view_.root);
+    if (view_.root != settings_.self) suspect(view_.root);
   }
   if (parent_) {
-    const bool is_heard = now_ns_ - parent_heard_ns_ <= settings_.silence_ns;
     const std::int64_t tried = now_ns_ - std::max(parent_since_ns_, parent_heard_ns_);
-    const std::int64_t limit = was_rooted_ ? settings_.silence_ns / 2 : settings_.start_ns;
+    const std::int64_t limit = is_running ? settings_.silence_ns / 2 : settings_.start_ns;
     const bool is_lost = !is_heard && tried > limit;
     const bool leads_nowhere = without > patience + settings_.silence_ns &&
                                *parent_ != candidate() &&
@@ -328,7 +351,18 @@ void Member::look_at_root() {
     if (is_lost || leads_nowhere) suspect(*parent_);
   }
   choose_parent();
-  if (without > patience && candidate() == settings_.self) become_root();
+  if (candidate() != settings_.self) return;
+  const bool are_all_here = view_.root == settings_.self && attached().has(members());
+  if (are_all_here || without > patience) become_root();
+  if (!leads() && !parent_ && without > patience) ask_another();
+}
+
+void Member::ask_another() {
+  const std::vector<Rank> all = (members() - RankSet(settings_.self)).ranks();
+  if (all.empty()) return;
+  const auto next = std::upper_bound(all.begin(), all.end(), asked_.value_or(-1));
+  asked_ = next == all.end() ? all.front() : *next;
+  if (linked_.has(*asked_)) send(*asked_, Ask{view_});
 }
 
 void Member::lead() {
@@ -336,10 +370,13 @@ void Member::lead() {
   const std::int64_t patience = was_rooted_ ? 0 : settings_.start_ns;
   if (is_rooted_) {
     was_rooted_ = true;
+    asked_.reset();
     ++pulse_;
     pulse_ns_ = now_ns_;
   } else if (now_ns_ - pulse_ns_ > patience + settings_.give_up_ns) {
     return go_alone("less than half of the servers of the run can be reached");
+  } else if (was_rooted_) {
+    ask_another();
   }
   bury_and_let_go();
   if (attached().has(members())) trim(confirmed_below());
@@ -370,16 +407,25 @@ void Member::become_root() {
   if (!has_most(attached())) return;
   for (const auto& [rank, child] : children_)
     if (child.known > known_) return want_more(rank, child.known);
-  ++view_.epoch;
+  view_.epoch = next_epoch();
   view_.root = settings_.self;
   view_.version = 0;
+  is_elected_ = true;
   view_.starts.push_back({view_.epoch, known_});
   suspected_.clear();
   missing_.clear();
   parent_.reset();
+  asked_.reset();
+  pulse_ = 0;
   pulse_ns_ = now_ns_;
   was_rooted_ = true;
   lead();
+}
+
+// Another one than any other root has, and any that this server had before it was killed.
+std::int64_t Member::next_epoch() const {
+  const std::int64_t of_all = (view_.epoch >> 40) + 1;
+  return of_all << 40 | (restarts_ & 0xffff) << 24 | settings_.self;
 }
 
 // ---- rounds ----
@@ -388,10 +434,10 @@ void Member::pass_on() {
   if (is_alone()) {
     for (Outcome& each : rounds_.take_own()) {
       each.sequence = known_ + 1;
-      each.epoch = view_.epoch;
+      each.epoch = -1;
       take(std::move(each), std::nullopt);
     }
-  } else if (view_.root == settings_.self) {
+  } else if (leads()) {
     if (!has_most(attached())) return;
     for (Outcome& each : rounds_.take_complete(members())) {
       each.sequence = known_ + 1;

@@ -16,6 +16,19 @@
 
 namespace leat::comm {
 
+/// What one that goes on for a server that was killed knows of it, by that one's journal. That one journaled
+/// each contribution before it made it; and before it confirmed an outcome, that outcome, and before
+/// it the view and the reason why it was alone, as they were then.
+struct Resume {
+  std::int64_t restarts = 1;  ///< grows each time that this server is started again
+  View view{};
+  std::string why_alone{};          ///< "": it was not
+  std::int64_t known = 0;           ///< the last outcome
+  std::vector<Outcome> outcomes{};  ///< up to that one, at least from confirmed() + 1
+  std::vector<Round> over{};        ///< of each channel the last that has an outcome
+  std::vector<std::pair<Round, Columns>> contributions{};  ///< without outcome, in their order
+};
+
 struct MemberSettings {
   Rank self = 0;
   Rank size = 1;
@@ -24,6 +37,7 @@ struct MemberSettings {
   std::int64_t give_up_ns = 0;     ///< who has heard nothing of a root for longer goes on alone
   std::int64_t start_ns = 0;       ///< the same two, until a server has been there once
   std::int64_t most_open = 65536;  ///< rounds
+  std::optional<Resume> resume{};  ///< empty: it was never there before
 };
 
 // Servers form a tree: that of rank r > 0 hangs below (r - 1) / fan_out, or below the nearest
@@ -41,10 +55,15 @@ struct MemberSettings {
 // An outcome that a root made and only servers that died with it, or were cut off with it, have
 // received is made anew by the next root. Who has it and is alive finds out, and goes on alone.
 //
+// A server that was killed may go on by its journal: its children send again what they ever sent, and
+// the others see a link that was lost and is there again. If it was the root, it must be elected as
+// any other, by all that live, or after `silence` by most of them. Who finds no root and
+// is none asks one server after the other.
+//
 // Not thread-safe. Every call but set_time() may make messages and outcomes.
 class Member {
  public:
-  Member(const MemberSettings& settings, std::int64_t now_ns);
+  Member(MemberSettings settings, std::int64_t now_ns);
 
   // For the application
 
@@ -53,12 +72,14 @@ class Member {
   bool contribute(const Round& round, Columns columns);
   /// Outcomes up to this sequence need not be kept for this server.
   void confirm(std::int64_t sequence);
+  /// Nor for any other one: what goes on for this server needs none of these.
+  std::int64_t confirmed() const { return confirmed_; }
   /// Nothing more is needed of the others.
   void leave();
   std::vector<Outcome> take_outcomes() { return std::exchange(outcomes_, {}); }
 
   const View& view() const { return view_; }
-  bool is_root() const { return !is_alone() && view_.root == settings_.self && is_rooted_; }
+  bool is_root() const { return leads() && is_rooted_; }
   /// Attached to a root of most servers.
   bool is_joined() const { return !is_alone() && is_rooted_; }
   /// Why it goes on without the others, or "".
@@ -80,7 +101,7 @@ class Member {
   std::int64_t next_tick_ns() const { return next_tick_ns_; }
   std::vector<std::pair<Rank, Message>> take_messages() { return std::exchange(messages_, {}); }
   /// To whom this one is to make a link; of its links it keeps that and those that others made.
-  std::optional<Rank> wanted_link() const { return parent_; }
+  std::optional<Rank> wanted_link() const { return parent_ ? parent_ : asked_; }
 
  private:
   struct Child {
@@ -89,7 +110,10 @@ class Member {
     std::int64_t heard_ns = 0;
   };
 
+  void resume(Resume from);
+
   // Who is there
+  bool leads() const { return !is_alone() && view_.root == settings_.self && is_elected_; }
   RankSet members() const { return all_ - view_.gone(); }
   const RankSet& attached() const;
   RankSet leaving() const;
@@ -118,13 +142,16 @@ class Member {
   void on(Rank from, Partial partial);
   void on(Rank from, Outcome outcome);
   void on(Rank from, const Want& want);
+  void on(Rank from, const Ask& ask);
 
   // As time goes by
   void look_at_children();
   void look_at_root();
+  void ask_another();
   void lead();
   void bury_and_let_go();
   void become_root();
+  std::int64_t next_epoch() const;
 
   // Rounds
   void pass_on();
@@ -139,9 +166,12 @@ class Member {
   View view_;
   std::string why_alone_;
   bool is_leaving_ = false;
+  std::int64_t restarts_ = 0;
+  bool is_elected_ = true;  // of the root of its view: it was not killed since
 
   std::optional<Rank> parent_;
   std::int64_t parent_since_ns_ = 0, parent_heard_ns_ = 0;
+  std::optional<Rank> asked_;
   RankSet linked_;
   std::map<Rank, Child> children_;
   mutable std::optional<RankSet>

@@ -11,7 +11,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::uint8_t kMessageVersion = 1;
+constexpr std::uint8_t kMessageVersion = 2;
 
 template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
@@ -77,6 +77,7 @@ class Writer {
     all(each.sequence, each.epoch, each.round, each.of, each.columns);
   }
   void put(const Want& want) { put(want.from); }
+  void put(const Ask& ask) { put(ask.view); }
 
   std::string take() { return std::move(bytes_); }
 
@@ -182,6 +183,7 @@ class Reader {
     return all(&each->sequence, &each->epoch, &each->round, &each->of, &each->columns);
   }
   bool get(Want* want) { return get(&want->from); }
+  bool get(Ask* ask) { return get(&ask->view); }
 
  private:
   static constexpr Rank kMostRank = 1 << 24;
@@ -195,6 +197,13 @@ class Reader {
 };
 
 }  // namespace
+
+std::int64_t View::epoch_of(std::int64_t sequence) const {
+  std::int64_t of = 0;
+  for (const Start& start : starts)
+    if (start.known < sequence) of = start.epoch;
+  return of;
+}
 
 std::string bytes_of(const Message& message) {
   Writer writer;

@@ -23,7 +23,7 @@ struct Start {
 
 /// Who takes part. Only a root that was accepted by most of the others makes a new one.
 struct View {
-  std::int64_t epoch = 0;  ///< grows with each root
+  std::int64_t epoch = 0;  ///< grows with each root, and no two roots ever have the same
   Rank root = 0;
   std::int64_t version = 0;     ///< grows with each change that this root makes
   RankSet dead{};               ///< silent for too long: nobody hears them any more
@@ -33,8 +33,10 @@ struct View {
   RankSet gone() const { return dead + left; }
   bool operator==(const View&) const = default;
   bool is_newer_than(const View& other) const {
-    return std::tie(epoch, root, version) > std::tie(other.epoch, other.root, other.version);
+    return std::tie(epoch, version) > std::tie(other.epoch, other.version);
   }
+  /// Of the root that made the outcome of this sequence.
+  std::int64_t epoch_of(std::int64_t sequence) const;
 };
 
 /// Which of all collective operations: of an application's choice.
@@ -47,7 +49,7 @@ struct Round {
 /// Of some servers, made one.
 struct Partial {
   Round round{};
-  Rank by = 0;  ///< who has made it one; others send it on
+  Rank by = 0;  ///< who has made it one, and its parent alone may do so again; -1: nobody may
   RankSet of{};
   Columns columns{};  ///< empty: they have nothing to say in this round
 };
@@ -55,7 +57,7 @@ struct Partial {
 /// Of all that take part; in one order for all servers.
 struct Outcome {
   std::int64_t sequence = 0;  ///< 1, 2, ...
-  std::int64_t epoch = 0;     ///< of the root that made it
+  std::int64_t epoch = 0;     ///< of the root that made it; -1: made by a server that was alone
   Round round{};
   RankSet of{};  ///< who took part; the others died first, or what they sent does not fit
   Columns columns{};
@@ -83,7 +85,12 @@ struct Want {
   std::int64_t from = 0;
 };
 
-using Message = std::variant<Up, Down, Partial, Outcome, Want>;
+/// To any server, of one that finds no root: which one does that server know?
+struct Ask {
+  View view{};
+};
+
+using Message = std::variant<Up, Down, Partial, Outcome, Want, Ask>;
 
 std::string bytes_of(const Message& message);
 /// Nothing of what makes no sense, whoever sent it.

@@ -11,11 +11,10 @@
 
 namespace leat::comm {
 
-Network::Network(const MemberSettings& settings, std::unique_ptr<Links> links,
-                 std::function<void()> wake)
+Network::Network(MemberSettings settings, std::unique_ptr<Links> links, std::function<void()> wake)
     : self_(settings.self),
       size_(settings.size),
-      member_(settings, os::now_ns()),
+      member_(std::move(settings), os::now_ns()),
       links_(std::move(links)),
       wake_(std::move(wake)),
       doorbell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
@@ -141,6 +140,7 @@ void Network::publish(bool has_ticked) {
     is_news |= update(&status_.is_joined, member_.is_joined());
     is_news |= update(&status_.has_left, member_.has_left());
     is_news |= update(&status_.view, member_.view());
+    update(&status_.confirmed, member_.confirmed());
     is_news |= update(&status_.why_alone, member_.why_alone());
     update(&status_.why_waiting, links_->why_unreached());
     update(&status_.refused, links_->refused());

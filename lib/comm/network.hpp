@@ -22,7 +22,7 @@ namespace leat::comm {
 class Network final : public Group {
  public:
   /// `wake` is called by its thread when there are outcomes, or the status has changed.
-  Network(const MemberSettings& settings, std::unique_ptr<Links> links, std::function<void()> wake);
+  Network(MemberSettings settings, std::unique_ptr<Links> links, std::function<void()> wake);
   /// The thread ends at once, whatever is under way; see leave().
   ~Network() override;
 

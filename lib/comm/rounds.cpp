@@ -67,6 +67,14 @@ bool Rounds::contribute(const Round& round, Columns columns) {
   return true;
 }
 
+void Rounds::resume(const Round& round, Columns columns) {
+  if (is_over(round)) return;
+  Open& open = open_[round];
+  open.ready.push_back({round, -1, RankSet(self_), columns});
+  open.own = std::move(columns);
+  open.is_merged = true;
+}
+
 void Rounds::add(Partial partial, bool is_of_child) {
   const Round round = partial.round;
   if (is_over(round) || partial.of.empty()) return;
@@ -113,9 +121,7 @@ void Rounds::merge(const Round& round, Open* open) {
 std::vector<Partial> Rounds::take_ready(const RankSet& children) {
   std::vector<Partial> all;
   for (auto& [round, open] : open_) {
-    RankSet held;
-    for (const Partial& each : open.held) held += each.of;
-    if (!open.is_merged && open.own && held.has(children)) merge(round, &open);
+    if (!open.is_merged && open.own && covered(all_of(open)).has(children)) merge(round, &open);
     all.insert(all.end(), open.ready.begin(), open.ready.end());
     std::move(open.ready.begin(), open.ready.end(), std::back_inserter(open.sent));
     open.ready.clear();

@@ -14,13 +14,16 @@ namespace leat::comm {
 // Each server makes one partial of a round, of its own contribution and of what its children in the
 // tree have sent until then; what comes later, or from elsewhere, is passed on as it is. So sets of
 // ranks in partials are either disjoint or one is within the other, however often they are sent
-// and over whichever servers: a root takes the largest ones.
+// and over whichever servers: a root takes the largest ones. Who goes on for a server that was killed
+// makes none of rounds to which that one had contributed, since it may have made other ones.
 class Rounds {
  public:
   Rounds(Rank self, std::int64_t most) : self_(self), most_(most) {}
 
   /// False: this round is over, this server has contributed to it, or too many are open.
   bool contribute(const Round& round, Columns columns);
+  /// What the server that was here before had contributed.
+  void resume(const Round& round, Columns columns);
   /// From another server. Partials of rounds that are over are dropped.
   void add(Partial partial, bool is_of_child);
   /// What a server in the tree has to send on, now that it waits for those children alone.

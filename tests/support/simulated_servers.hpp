@@ -20,6 +20,34 @@ namespace leat::comm::test {
 
 constexpr std::int64_t kMicro = 1000, kMilli = 1000 * kMicro, kSecond = 1000 * kMilli;
 
+/// What a server has written down, and one that goes on for it reads.
+struct Journal {
+  std::int64_t starts = 0;
+  View view{};
+  std::string why_alone{};
+  std::int64_t confirmed = 0;
+  std::vector<std::pair<Round, Columns>> contributions{};
+  std::vector<Outcome> outcomes{};
+
+  Resume resume() const {
+    Resume all;
+    all.restarts = starts;
+    all.view = view;
+    all.why_alone = why_alone;
+    all.known = static_cast<std::int64_t>(outcomes.size());
+    std::map<std::uint64_t, std::int64_t> over;
+    for (const Outcome& each : outcomes) {
+      over[each.round.channel] = each.round.number;
+      if (each.sequence > confirmed) all.outcomes.push_back(each);
+    }
+    for (const auto& [channel, number] : over) all.over.push_back({channel, number});
+    for (const auto& each : contributions)
+      if (!over.contains(each.first.channel) || over[each.first.channel] < each.first.number)
+        all.contributions.push_back(each);
+    return all;
+  }
+};
+
 /// Each server contributes to one round after the other, at random moments, whatever the others do.
 class SimulatedServers {
  public:
@@ -31,6 +59,7 @@ class SimulatedServers {
     std::int64_t most_between_ns =
         60 * kMilli;  ///< from one contribution to the next, and to the first
     std::int64_t least_delay_ns = 50 * kMicro, most_delay_ns = 150 * kMicro;
+    std::int64_t most_journal_ns = 20 * kMilli;  ///< until something is written down
   };
 
   using Contribution = std::function<Columns(Rank, std::int64_t round)>;
@@ -66,19 +95,34 @@ class SimulatedServers {
     for (auto& [ends, link] : links_)
       if (ends.first == rank || ends.second == rank) cut(ends, &link);
   }
+  /// A new one goes on for the one that was killed, by its journal.
+  void restart_after(Rank rank, std::int64_t ns) {
+    events_.push({now_ns_ + ns, next_event_++, -1, 0, [this, rank] {
+                    if (of(rank).is_dead) restart(rank);
+                  }});
+  }
   /// It does nothing for so long, and then all at once that has happened meanwhile.
   void stop(Rank rank, std::int64_t ns) { of(rank).stopped_until_ns = now_ns_ + ns; }
   /// These reach each other only, and so do the others.
   void part(const RankSet& some, std::int64_t ns) {
     for (Rank rank = 0; rank < plan_.size; ++rank)
       if (some.has(rank)) of(rank).side = 1;
-    events_.push({now_ns_ + ns, next_event_++, -1, [this] {
+    events_.push({now_ns_ + ns, next_event_++, -1, 0, [this] {
                     for (Server& each : servers_) each.side = 0;
                   }});
   }
 
   const Member& member(Rank rank) const { return *of(rank).member; }
+  /// Whom the newest view says.
+  Rank root() const {
+    View newest;
+    for (const Server& each : servers_)
+      if (each.member && each.member->view().is_newer_than(newest)) newest = each.member->view();
+    return newest.root;
+  }
   bool is_dead(Rank rank) const { return of(rank).is_dead; }
+  bool was_killed(Rank rank) const { return of(rank).journal.starts > 1; }
+  /// Of one that was killed, those that it had written down and those that came after.
   const std::vector<Outcome>& outcomes(Rank rank) const { return of(rank).outcomes; }
   /// When the last outcome came, anywhere.
   std::int64_t last_outcome_ns() const { return last_outcome_ns_; }
@@ -91,7 +135,8 @@ class SimulatedServers {
   struct Event {
     std::int64_t ns = 0;
     std::uint64_t number = 0;
-    Rank rank = 0;  ///< to whom it happens; -1: to the network
+    Rank rank = 0;          ///< to whom it happens; -1: to the network
+    std::int64_t life = 0;  ///< its how many-th start
     std::function<void()> what{};
     bool operator<(const Event& other) const {
       return std::tie(ns, number) > std::tie(other.ns, other.number);
@@ -109,6 +154,7 @@ class SimulatedServers {
     int side = 0;
     std::int64_t stopped_until_ns = 0, tick_ns = -1, next_round = 0;
     std::vector<Outcome> outcomes{};
+    Journal journal{};
   };
 
   static constexpr std::int64_t kUserTimeout = 150 * kMilli, kRetry = 50 * kMilli;
@@ -116,14 +162,14 @@ class SimulatedServers {
   Server& of(Rank rank) { return servers_[static_cast<std::size_t>(rank)]; }
   const Server& of(Rank rank) const { return servers_[static_cast<std::size_t>(rank)]; }
   void at(std::int64_t ns, Rank rank, std::function<void()> what) {
-    events_.push({ns, next_event_++, rank, std::move(what)});
+    events_.push({ns, next_event_++, rank, of(rank).journal.starts, std::move(what)});
   }
   std::int64_t delay() { return between(plan_.least_delay_ns, plan_.most_delay_ns); }
 
   void happen(Event event) {
     if (event.rank < 0) return event.what();
     Server& server = of(event.rank);
-    if (server.is_dead) return;
+    if (server.is_dead || server.journal.starts != event.life) return;
     if (server.stopped_until_ns > now_ns_)
       return at(server.stopped_until_ns, event.rank, std::move(event.what));
     if (server.member) server.member->set_time(now_ns_);
@@ -131,7 +177,7 @@ class SimulatedServers {
     if (server.member) see_to(event.rank);
   }
 
-  void start(Rank rank) {
+  MemberSettings settings_of(Rank rank) const {
     MemberSettings settings;
     settings.self = rank;
     settings.size = plan_.size;
@@ -139,27 +185,75 @@ class SimulatedServers {
     settings.silence_ns = 200 * kMilli;
     settings.give_up_ns = 500 * kMilli;
     settings.start_ns = 3 * kSecond;
-    of(rank).member = std::make_unique<Member>(settings, now_ns_);
-    contribute_later(rank);
+    return settings;
   }
 
+  void start(Rank rank) {
+    Server& server = of(rank);
+    ++server.journal.starts;
+    server.member = std::make_unique<Member>(settings_of(rank), now_ns_);
+    contribute_later(rank);
+    see_to(rank);
+  }
+
+  void restart(Rank rank) {
+    Server& server = of(rank);
+    MemberSettings settings = settings_of(rank);
+    settings.resume = server.journal.resume();
+    server = {nullptr,
+              false,
+              server.side,
+              0,
+              -1,
+              server.next_round,
+              server.journal.outcomes,
+              std::move(server.journal)};
+    ++server.journal.starts;
+    server.member = std::make_unique<Member>(std::move(settings), now_ns_);
+    server.next_round = static_cast<std::int64_t>(server.journal.contributions.size());
+    contribute_later(rank);
+    see_to(rank);
+  }
+
+  // It may be killed after it has written it down, and before it has contributed it.
   void contribute_later(Rank rank) {
     at(now_ns_ + between(1, plan_.most_between_ns), rank, [this, rank] {
       Server& server = of(rank);
       if (server.next_round == plan_.rounds) return;
       const std::int64_t round = server.next_round++;
-      server.member->contribute({0, round}, contribution_(rank, round));
-      contribute_later(rank);
+      server.journal.contributions.emplace_back(Round{0, round}, contribution_(rank, round));
+      at(now_ns_ + between(0, plan_.most_journal_ns) / 10, rank, [this, rank, round] {
+        of(rank).member->contribute({0, round}, contribution_(rank, round));
+        contribute_later(rank);
+      });
     });
+  }
+
+  // In its order, so the next one may be written down with it.
+  void write_down_later(Rank rank, std::int64_t sequence) {
+    at(now_ns_ + between(0, plan_.most_journal_ns), rank,
+       [this, rank, sequence, view = of(rank).member->view(),
+        why_alone = of(rank).member->why_alone()] {
+         Server& server = of(rank);
+         Journal& journal = server.journal;
+         const auto written = static_cast<std::int64_t>(journal.outcomes.size());
+         if (sequence <= written) return;
+         journal.view = view;
+         journal.why_alone = why_alone;
+         journal.outcomes.insert(journal.outcomes.end(), server.outcomes.begin() + written,
+                                 server.outcomes.begin() + sequence);
+         journal.confirmed = server.member->confirmed();
+         server.member->confirm(sequence);
+       });
   }
 
   // What the member wants after whatever has happened to it.
   void see_to(Rank rank) {
     Server& server = of(rank);
     for (Outcome& each : server.member->take_outcomes()) {
-      server.member->confirm(each.sequence);
       last_outcome_ns_ = now_ns_;
       server.outcomes.push_back(std::move(each));
+      write_down_later(rank, static_cast<std::int64_t>(server.outcomes.size()));
     }
     for (const auto& [to, message] : server.member->take_messages()) deliver(rank, to, message);
     keep_link(rank);
@@ -201,7 +295,7 @@ class SimulatedServers {
 
   // Who is not reached learns it when nothing was acknowledged for long.
   void break_link(Rank a, Rank b, std::uint64_t number) {
-    events_.push({now_ns_ + kUserTimeout, next_event_++, -1, [this, a, b, number] {
+    events_.push({now_ns_ + kUserTimeout, next_event_++, -1, 0, [this, a, b, number] {
                     for (auto& [ends, link] : links_)
                       if (link.number == number && (ends == Ends{a, b} || ends == Ends{b, a}))
                         cut(ends, &link);

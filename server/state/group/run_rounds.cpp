@@ -162,9 +162,9 @@ void RunRounds::apply(const RunRoundsSnapshot& record) {
 RunRoundsSnapshot RunRounds::snapshot() const {
   comm::Up up;
   up.view = view_;
-  RunRoundsSnapshot record{restarts_, {comm::bytes_of(up), why_alone_}, {over_.begin(), over_.end()},
-                           known_,    {},                               {},
-                           {}};
+  RunRoundsSnapshot record{
+      restarts_, {comm::bytes_of(up), why_alone_}, {over_.begin(), over_.end()}, known_, {}, {},
+      {}};
   for (const comm::Outcome& each : unconfirmed_) record.outcomes.push_back(comm::bytes_of(each));
   for (const auto& [round, outcome] : reductions_)
     record.reductions.push_back(comm::bytes_of(outcome));

@@ -52,7 +52,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunIterationsSnapshot, pending, counts, reque
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundContributed, partial)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundOutcome, outcome)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunView, view, why_alone)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRoundsSnapshot, restarts, view, over, known, outcomes, reductions, open)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRoundsSnapshot, restarts, view, over, known, outcomes,
+                                   reductions, open)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOrder, parameter, value, who, lead)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunWords, dropped, orders, votes, ends)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProposal, number, order, effective, awaited, refused)

@@ -105,7 +105,8 @@ struct RunView {
 struct RunRoundsSnapshot {
   std::int64_t restarts = 0;  ///< so many servers were here before this one
   RunView view;
-  std::vector<std::pair<std::uint64_t, std::int64_t>> over;  ///< by channel: last round that has an outcome
+  std::vector<std::pair<std::uint64_t, std::int64_t>>
+      over;                             ///< by channel: last round that has an outcome
   std::int64_t known = 0;               ///< the last outcome
   std::vector<std::string> outcomes;    ///< that other servers may need
   std::vector<std::string> reductions;  ///< outcomes that somebody may ask for again
