@@ -2,6 +2,7 @@
 // `leat ctl`: asks the server of a running session, or orders it to do something.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -87,7 +88,8 @@ class Ctl {
   /// Sessions of all servers that are meant, when the name is that of a run: those of its node.
   std::vector<std::string> servers() {
     const Verb::Kind kind = options_.verb->kind;
-    const bool is_the_same_of_all = kind == Verb::Kind::stream || kind == Verb::Kind::constant;
+    const bool is_the_same_of_all =
+        kind == Verb::Kind::stream || kind == Verb::Kind::constant || options_.verb->name == "run";
     const Json status = is_the_same_of_all ? Json() : result_of("status");
     std::vector<std::string> names{options_.session};
     if (!status.is_object() || status.value("server", -1) != 0 || happens_on_all()) return names;
@@ -102,7 +104,8 @@ class Ctl {
     // "ended" is told to all, and is no event that one can ask for.
     const std::string event = ends_the_run() ? "closing" : verb.awaited;
     if (is_order && options_.wait > 0 && !ask("subscribe", {{"events", {event}}})) return code_;
-    const std::optional<Json> reply = ask(verb.name, arguments);
+    std::optional<Json> reply = ask(verb.name, arguments);
+    if (reply && verb.name == "run") reply = await_news(*reply);
     if (!reply) return code_;
     if (verb.kind == Verb::Kind::stream) return follow();
     if (is_short(verb)) return accepted(*reply, arguments);
@@ -151,6 +154,25 @@ class Ctl {
     if (reply && options_.json) said_ = cli::text_of(*reply);
     complain(reply ? reply->value("error", "") : reply.error().message);
     return {};
+  }
+
+  // What other servers say comes a moment after they are asked, or not, when they are stopped.
+  std::optional<Json> await_news(Json reply) {
+    const auto age = [](const Json& of) {
+      const Json known = of.value("/result/age_seconds"_json_pointer, Json());
+      return known.is_number() ? known.get<double>() : std::numeric_limits<double>::infinity();
+    };
+    const auto asked = std::chrono::steady_clock::now();
+    const auto since = [&asked] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
+    };
+    while (age(reply) > since() && since() < options_.wait) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::optional<Json> next = ask("run", Json::object());
+      if (!next) return next;
+      reply = std::move(*next);
+    }
+    return reply;
   }
 
   int follow() {

@@ -67,6 +67,26 @@ void add_metrics(const Json& facts, Screen* screen) {
            {number("calls"), number("failed"), number("skipped"), number("waiting")}, screen);
 }
 
+void add_run(const Json& facts, Screen* screen) {
+  const Json& servers = facts["servers"];
+  const auto sum = [&servers](const char* key) {
+    std::uint64_t all = 0;
+    for (const Json& each : servers) all += each.value(key, std::uint64_t{0});
+    return all;
+  };
+  screen->fact("servers", std::to_string(servers.size()) + ", of " + std::to_string(sum("ranks")) +
+                              " ranks, of which " + std::to_string(sum("ranks_there")) +
+                              " are there");
+  screen->fact("iterations", std::to_string(facts.value("agreed", std::int64_t{-1}) + 1) +
+                                 " ended by all of them");
+  screen->fact("data",
+               format_bytes(sum("bytes")) + " written, " + counted(sum("lost"), "block") + " lost");
+  if (!facts["alone"].is_null()) screen->fact("alone", text_in(facts, "alone"));
+  screen->table(servers, {text("server"), text("state"), number("ranks"),
+                          number("in iteration", "iteration"), number("stored"), number("failed"),
+                          number("dropped"), number("lost"), bytes("bytes")});
+}
+
 }  // namespace
 
 std::string screen_of_reply(const std::string& verb, const Json& result, const Look& look) {
@@ -79,6 +99,8 @@ std::string screen_of_reply(const std::string& verb, const Json& result, const L
     add_description(facts, &screen);
   } else if (verb == "metrics") {
     add_metrics(facts, &screen);
+  } else if (verb == "run") {
+    add_run(facts, &screen);
   } else if (verb == "ledger") {
     add_ledger(ledger_in(result.dump(), "of its server"), &screen);
   } else {

@@ -190,6 +190,8 @@ Answer EngineRun::metrics(const Request& /*request*/) {
   });
 }
 
+Answer EngineRun::run(const Request& /*request*/) { return parts_.engine.control().run(); }
+
 Answer EngineRun::parameters(const Request& /*request*/) {
   const std::vector<ParameterValue> now = parts_.engine.control().parameters();
   Json all = Json::array();

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/engine/control_port.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "lib/os/clock.hpp"
+#include "server/state/journal/names.hpp"
 
 namespace leat::server {
 namespace {
+
+using Json = nlohmann::json;
 
 // A window of rates is one to two of these long.
 constexpr std::int64_t kSampleNs = 5'000'000'000;
@@ -50,6 +55,51 @@ Metrics ControlPort::metrics() {
   }
   metrics.scripts = dispatcher_.scripts().metrics();
   return metrics;
+}
+
+std::string ControlPort::row() const {
+  const Ledger& ledger = session_.record.ledger();
+  const std::int64_t least = session_.iterations.least();
+  std::int64_t alive = 0;
+  for (const ClientLink& each : session_.clients) alive += each.is_gone() ? 0 : 1;
+  const IterationEvents::Totals& totals = session_.events.totals();
+  return Json{{"server", own_node_name(session_.run.facts)},
+              {"ranks", session_.run.facts.node_ranks},
+              {"ranks_there", alive},
+              {"iteration", least == INT64_MAX ? Json(nullptr) : Json(least)},
+              {"complete", totals.iterations},
+              {"stored", ledger.iterations().stored()},
+              {"failed", ledger.iterations().failed()},
+              {"dropped", ledger.table().dropped_iterations()},
+              {"lost", ledger.lost_writes()},
+              {"bytes", totals.bytes}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string ControlPort::run() {
+  session_.run_status.ask();
+  const RunStatus::Rows& known = session_.run_status.rows();
+  Json servers = Json::array();
+  for (comm::Rank rank = 0; rank < session_.rounds.size(); ++rank) {
+    const auto row = known.rows.find(rank);
+    Json each = row == known.rows.end() ? Json{{"server", session_.rounds.name_of(rank)}}
+                                        : Json::parse(row->second, nullptr, false);
+    if (each.is_discarded()) continue;
+    each["state"] = session_.rounds.dead().has(rank)   ? "silent"
+                    : session_.rounds.left().has(rank) ? "ended"
+                    : row == known.rows.end()          ? "unknown"
+                                                       : "there";
+    servers.push_back(std::move(each));
+  }
+  const std::string why_alone = session_.rounds.why_alone();
+  return Json{{"servers", std::move(servers)},
+              {"this", session_.rounds.self()},
+              {"alone", why_alone.empty() ? Json(nullptr) : Json(why_alone)},
+              {"reported", session_.of_run.reported()},
+              {"agreed", session_.of_run.next() - 1},
+              {"age_seconds",
+               known.at_ns == 0 ? Json(nullptr) : Json(seconds(session_.run.now_ns - known.at_ns))}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string ControlPort::reload_scripts() {

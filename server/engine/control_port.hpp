@@ -44,12 +44,18 @@ struct Metrics {
 class ControlPort {
  public:
   ControlPort(SessionState& session, Dispatcher& dispatcher)
-      : session_(session), dispatcher_(dispatcher) {}
+      : session_(session), dispatcher_(dispatcher) {
+    session_.run_status.set_row([this] { return row(); });
+  }
 
   /// To be called now and then.
   void tick();
 
   Metrics metrics();
+  /// What this server says of itself to the others of its run: as of now, as JSON.
+  std::string row() const;
+  /// What all servers of the run say of themselves, as JSON; asks them anew.
+  std::string run();
   /// As it was written last.
   std::string ledger() const { return session_.record.text(); }
   /// What happens to iterations; tells it whether somebody wants to know.

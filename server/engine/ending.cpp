@@ -61,11 +61,16 @@ void Ending::close_when_drained() {
 }
 
 void Ending::warn_of_missing_events() {
-  warn("events", session_.of_run.take_warnings());
-  warn("steering", session_.run_steering.take_warnings());
+  warn_of_run();
   warn("steering", session_.run_steering.undecided());
   warn(session_.rounds.is_alone() ? Warning::kLostEvents : "events",
        session_.signals.never_happened());
+}
+
+void Ending::warn_of_run() {
+  warn("events", session_.of_run.take_warnings());
+  warn(Warning::kLostEvents, session_.of_run.take_lost());
+  warn("steering", session_.run_steering.take_warnings());
 }
 
 void Ending::warn(const std::string& what, const std::vector<std::string>& lines) {

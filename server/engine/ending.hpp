@@ -28,6 +28,8 @@ class Ending {
   void close_when_drained();
   /// Of events of the XML.
   void warn(const std::string& what, const std::vector<std::string>& lines);
+  /// Of what other servers of the run do, and of those that are missing.
+  void warn_of_run();
   bool is_closing() const noexcept { return closing_; }
   /// Says what has become of them. A rank that waits for memory, or for the end of the run, waits for the stores, which wait for
   /// sessions of others: half its time for that, the other for the stores.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/os/clock.hpp"
 #include "lib/shm/handshake.hpp"
 
 namespace leat::server {
@@ -12,6 +13,8 @@ namespace {
 // Time-dependent things are looked at this often while there is always something to do, and so
 // often while there is something to wait for.
 constexpr std::int64_t kTickNs = 10'000'000;
+// To take leave of the other servers of the run.
+constexpr std::int64_t kLeaveNs = 2'000'000'000;
 constexpr std::int64_t kWaitTickNs = 500'000'000, kReportTickNs = 100'000'000;
 
 // For the log. No script has a '/' in its name.
@@ -111,8 +114,7 @@ void Engine::tick() {
   overflow_.log_who_waits();
   placing_.look();
   control_.tick();
-  ending_.warn("events", session_.of_run.take_warnings());
-  ending_.warn("steering", session_.run_steering.take_warnings());
+  ending_.warn_of_run();
 }
 
 std::int64_t Engine::next_deadline_ns() const noexcept {
@@ -191,8 +193,21 @@ int Engine::finish(std::int64_t now_ns) {
   session_.run.now_ns = now_ns;
   if (why_given_up().empty()) {
     ending_.report_drained();
+    leave_run();
   }
   return ending_.exit_status();
+}
+
+// All ranks have their last word. Others go on without this server at once, instead of missing it for a while.
+void Engine::leave_run() {
+  if (session_.run.facts.has_all_ranks()) return;
+  session_.run_status.end(control_.row());
+  session_.rounds.leave();
+  const os::Deadline deadline = os::Deadline::in_ns(kLeaveNs);
+  while (!session_.rounds.has_left() && !deadline.passed()) {
+    session_.rounds.advance();
+    os::pause_shortly();
+  }
 }
 
 EngineStatus Engine::status() const noexcept {

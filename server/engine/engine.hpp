@@ -115,6 +115,7 @@ class Engine {
   }
   void recover_old_run(const std::string& journal_path);
   void take_outcomes();
+  void leave_run();
   void tick();
   void look_for_dead_among_away();
   void steer_as_asked();

@@ -11,6 +11,7 @@
 #include "server/state/clients/clients.hpp"
 #include "server/state/group/run_iterations.hpp"
 #include "server/state/group/run_rounds.hpp"
+#include "server/state/group/run_status.hpp"
 #include "server/state/iterations/times.hpp"
 #include "server/state/iterations/tracker.hpp"
 #include "server/state/journal/session_journal.hpp"
@@ -37,6 +38,7 @@ struct SessionState {
         rounds(run, journal),
         run_steering(run, parameters, journal),
         of_run(run, clients, iterations, dropped, run_steering, rounds),
+        run_status(run, rounds),
         signals(run, clients, iterations, journal, dropped, of_run),
         record(run, clients, journal) {}
   SessionState(const SessionState&) = delete;
@@ -61,6 +63,7 @@ struct SessionState {
   RunRounds rounds;  ///< of all servers of the run
   RunSteering run_steering;
   RunIterations of_run;
+  RunStatus run_status;
   Signals signals;
   Record record;
 };

@@ -82,8 +82,8 @@ RunIterations::RunIterations(const Run& run, const Clients& clients,
       happened_(events_.size()),
       spread_(events_.size()) {
   rounds_.listen(channel::iterations,
-                 {[this](const comm::Round& round) { contributed(round.number); },
-                  [this](const comm::Outcome& outcome) { take(outcome); }});
+                 {.contributed = [this](const comm::Round& round) { contributed(round.number); },
+                  .outcome = [this](const comm::Outcome& outcome) { take(outcome); }});
 }
 
 bool RunIterations::has(std::uint32_t event) const noexcept {
@@ -187,11 +187,11 @@ void RunIterations::take_words(const comm::Outcome& outcome) {
 
 // Who has died before it reported the iteration. All others are in it, or have ended.
 void RunIterations::note_missing(const comm::Outcome& outcome) {
-  if (const std::string why = rounds_.why_alone(); !why.empty() && !is_alone_) {
-    is_alone_ = true;
-    warnings_.push_back(fmt::format(
-        "from iteration {} on this server goes on without the other servers of the run: {}",
-        outcome.round.number, why));
+  if (rounds_.is_alone() && !std::exchange(is_alone_, true)) {
+    (holds_ ? lost_ : warnings_)
+        .push_back(fmt::format(
+            "from iteration {} on this server goes on without the other servers of the run: {}",
+            outcome.round.number, rounds_.why_alone()));
   }
   const comm::RankSet missing = rounds_.dead() - outcome.of - missing_;
   if (missing.empty()) return;

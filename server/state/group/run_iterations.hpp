@@ -69,6 +69,8 @@ class RunIterations {
   std::int64_t known_until() const noexcept { return holds_ ? next_ - 1 : INT64_MAX; }
   /// No iteration after this one was reported.
   std::int64_t reported() const noexcept { return reported_; }
+  /// That has no outcome yet.
+  std::int64_t next() const noexcept { return next_; }
   std::vector<Signal> agreed(std::int64_t iteration) const;
   /// The same; they happen in another one.
   std::vector<Signal> take(std::int64_t iteration);
@@ -84,6 +86,8 @@ class RunIterations {
   std::string awaited() const;
   /// Of other servers, each once.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
+  /// Why what happens here may be another thing than elsewhere.
+  std::vector<std::string> take_lost() { return std::exchange(lost_, {}); }
   /// How often this event was signalled more than it has happened, and why.
   std::int64_t missing(std::uint32_t event, std::string* why) const;
 
@@ -125,7 +129,7 @@ class RunIterations {
   std::vector<std::pair<std::int64_t, std::string>> drops_;
   comm::RankSet missing_;  // servers
   bool is_alone_ = false;  // and that is told
-  std::vector<std::string> warnings_;
+  std::vector<std::string> warnings_, lost_;
 };
 
 }  // namespace leat::server

@@ -48,8 +48,17 @@ void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done
   if (group_) give(round, partial.columns);
 }
 
+// All channels of reductions have one listener.
+const RunRounds::Listener* RunRounds::listener_of(const comm::Round& round) const {
+  const auto found = listeners_.find(std::min(round.channel, channel::reductions));
+  return found == listeners_.end() ? nullptr : &found->second;
+}
+
 bool RunRounds::advance() {
   if (!group_) return false;
+  for (const comm::Round& round : group_->take_awaited())
+    if (const Listener* const each = listener_of(round); each && each->awaited)
+      each->awaited(round);
   const std::vector<comm::Outcome> outcomes = group_->take_outcomes();
   const comm::Group::Status status = group_->status();
   store(status);
@@ -92,10 +101,6 @@ void RunRounds::forget(std::int64_t iteration) {
                 [iteration](const auto& each) { return iteration_of(each.first) <= iteration; });
 }
 
-std::vector<comm::Round> RunRounds::take_awaited() {
-  return group_ ? group_->take_awaited() : std::vector<comm::Round>();
-}
-
 std::string RunRounds::name_of(comm::Rank server) const {
   const auto place = static_cast<std::size_t>(server);
   return "server " + (place < names_.size() ? names_[place] : std::to_string(server));
@@ -121,8 +126,8 @@ void RunRounds::apply(const RunView& record) {
 void RunRounds::apply(const RoundContributed& record) {
   auto partial = read<comm::Partial>(record.partial);
   if (!partial) return;
-  if (const auto listener = listeners_.find(partial->round.channel); listener != listeners_.end())
-    listener->second.contributed(partial->round);
+  if (const Listener* const each = listener_of(partial->round); each && each->contributed)
+    each->contributed(partial->round);
   open_.emplace_back(partial->round, std::move(partial->columns));
 }
 
@@ -130,8 +135,8 @@ void RunRounds::apply(const RoundOutcome& record) {
   const auto outcome = read<comm::Outcome>(record.outcome);
   if (!outcome) return;
   store(*outcome);
-  if (const auto listener = listeners_.find(outcome->round.channel); listener != listeners_.end())
-    listener->second.outcome(*outcome);
+  if (const Listener* const each = listener_of(outcome->round); each && each->outcome)
+    each->outcome(*outcome);
 }
 
 void RunRounds::store(const comm::Outcome& outcome) {

@@ -22,7 +22,8 @@ namespace leat::server {
 /// Of which operations a round is one; see comm::Round.
 namespace channel {
 inline constexpr std::uint64_t iterations = 0;  ///< by their numbers
-inline constexpr std::uint64_t ends = 1;        ///< of servers
+inline constexpr std::uint64_t ends = 1;        ///< of servers: one round
+inline constexpr std::uint64_t status = 2;      ///< one after the other, as they are asked for
 /// And those after it: of plugins and scripts.
 inline constexpr std::uint64_t reductions = std::uint64_t{1} << 32;
 }  // namespace channel
@@ -39,9 +40,12 @@ class RunRounds {
 
   /// Who follows all rounds of a channel, also in what is applied again by a successor.
   struct Listener {
-    std::function<void(const comm::Round& round)> contributed;
-    std::function<void(const comm::Outcome& outcome)> outcome;
+    std::function<void(const comm::Round& round)> contributed{};
+    std::function<void(const comm::Outcome& outcome)> outcome{};
+    /// Others wait for this server, which has not contributed to it, for a while.
+    std::function<void(const comm::Round& round)> awaited{};
   };
+  /// channel::reductions: of all of them.
   void listen(std::uint64_t channel, Listener listener) {
     listeners_[channel] = std::move(listener);
   }
@@ -63,12 +67,16 @@ class RunRounds {
   bool advance();
   /// Nobody asks again for reductions of iterations up to this one.
   void forget(std::int64_t iteration);
-  /// Rounds that others wait for, and this server has not contributed to.
-  std::vector<comm::Round> take_awaited();
   /// Outcomes have come.
   bool has_news() const noexcept { return !again_.empty() || (group_ && group_->has_outcomes()); }
   /// Servers that are silent for so long that they are not waited for.
   const comm::RankSet& dead() const noexcept { return view_.dead; }
+  const comm::RankSet& left() const noexcept { return view_.left; }
+  /// Nothing more is needed of the others.
+  void leave() {
+    if (group_) group_->leave();
+  }
+  bool has_left() const { return !group_ || group_->status().has_left || is_alone(); }
   /// It goes on without other servers that the run has; "".
   const std::string& why_alone() const noexcept { return why_alone_; }
   bool is_alone() const noexcept { return !why_alone_.empty(); }
@@ -88,6 +96,7 @@ class RunRounds {
   std::optional<comm::Resume> resume() const;
 
  private:
+  const Listener* listener_of(const comm::Round& round) const;
   void give(const comm::Round& round, const comm::Columns& columns);
   void take(const comm::Outcome& outcome);
   void store(const comm::Outcome& outcome);

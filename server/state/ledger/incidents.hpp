@@ -64,7 +64,8 @@ struct ScriptFate {
 struct Warning {
   static constexpr std::uint32_t kNoVariable = UINT32_MAX;
 
-  /// Events that were signalled and did not happen, as the servers of the run never met.
+  /// Events happen, or iterations are dropped, without regard to other servers of the run, as this one could not
+  /// reach them.
   static constexpr const char* kLostEvents = "lost-events";
 
   std::string what;            ///< "holes", "overlap", "time", "scripts", "events", kLostEvents
