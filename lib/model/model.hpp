@@ -75,6 +75,14 @@ enum class EndMode {
   automatic  ///< for all while that is not slower: measured in the run
 };
 
+/// By what the servers of a run reach each other.
+enum class Carrier {
+  automatic,  ///< TCP, unless one of them has no address
+  tcp,
+  folder,  ///< that all nodes see
+  none     ///< each goes on without the others
+};
+
 // <Struct>Fields: what stands in the XML as it is. fields.def has them, one line each.
 #define LEAT_ELEMENT(Struct) struct Struct##Fields {
 #define LEAT_FIELD(type, member, usual, attribute) type member{usual};
@@ -188,6 +196,7 @@ struct Scripts : ScriptsFields {
 };
 
 struct Architecture : DedicatedFields, BufferFields {
+  NetworkFields network;
   SourceLocation spill_where;
 };
 
