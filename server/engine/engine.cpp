@@ -42,6 +42,7 @@ Engine::Engine(EngineParts parts)
       control_(session_, dispatcher_),
       settling_(session_, dispatcher_),
       has_memory_(parts.has_memory) {
+  session_.joining.begin(std::move(parts.joining));
   if (session_.run.facts.resumed) recover_old_run(parts.journal_path);
 }
 
@@ -77,6 +78,7 @@ bool Engine::step(std::int64_t now_ns) {
   dispatcher_.spiller().take_written(
       [this](const SpillRecord& record) { return session_.journal.append(record); });
   failover_.tend_journal();
+  join_others();
   session_.rounds.advance();
   dispatcher_.take_results();
   session_.record.update();
@@ -93,9 +95,49 @@ bool Engine::step(std::int64_t now_ns) {
   return busy;
 }
 
+void Engine::join_others() {
+  std::optional<Joining::Met> met = session_.joining.take_met();
+  if (!met) return;
+  const model::Carrier carrier =
+      carrier_of(session_.run.model.architecture.network.carrier, met->meeting);
+  meet(std::move(met->meeting), carrier, met->why);
+}
+
+// Which servers the run has, or why this one goes on without the others. Once.
+void Engine::meet(comm::Meeting meeting, model::Carrier carrier, const std::string& why) {
+  met_ = std::move(meeting);
+  Log& log = *session_.run.log;
+  if (met_.size() < 2 && !why.empty())
+    return log.warn("this server goes on without the other servers of the run: {}", why);
+  if (met_.size() < 2) return;
+  std::string nodes;
+  for (std::size_t i = 0; i < std::min(met_.cards.size(), kMostNamed); ++i)
+    nodes += (i == 0 ? "" : ", ") + met_.cards[i].name;
+  if (met_.cards.size() > kMostNamed) nodes += ", ...";
+  log.info(
+      "this is server {} of the {} of the run, which have met {} (of {}); they reach each other by "
+      "{}",
+      met_.self, met_.size(), why, nodes,
+      carrier == model::Carrier::tcp
+          ? "TCP, at port " + std::to_string(met_.cards[static_cast<std::size_t>(met_.self)].port)
+          : "the folder " + session_.joining.folder());
+}
+
+// Ranks that have yet to come may be the lowest ones.
+void Engine::look_whether_ranks_are_here() {
+  std::int32_t lowest = INT32_MAX;
+  for (const ClientLink& each : session_.clients) {
+    if (each.is_gone() && each.never_came()) continue;
+    if (each.rank() < 0 || each.never_came()) return;
+    lowest = std::min(lowest, each.rank());
+  }
+  if (lowest != INT32_MAX) session_.joining.ranks_are_here(lowest);
+}
+
 void Engine::tick() {
   ticked_ns_ = session_.run.now_ns;
   attachment_.log_reports(false);
+  if (session_.joining.is_waiting()) look_whether_ranks_are_here();
   if (!ending_.is_closing()) absence_.look();
   if (session_.run.facts.resumed) look_for_dead_among_away();
   if (ending_.awaits_drains()) ending_.tend_drains();
@@ -112,7 +154,8 @@ std::int64_t Engine::next_deadline_ns() const noexcept {
   if (attachment_.has_reports() || placing_.is_waiting() || session_.of_run.waits())
     return ticked_ns_ + kReportTickNs;
   const bool soon = !session_.clients.all_are_here() || somebody_waits() ||
-                    session_.record.is_behind() || ending_.awaits_drains();
+                    session_.record.is_behind() || ending_.awaits_drains() ||
+                    session_.joining.is_waiting();
   return soon ? ticked_ns_ + kWaitTickNs : session_.of_run.next_deadline_ns();
 }
 
@@ -161,7 +204,9 @@ void Engine::steer_as_asked() {
 std::optional<std::uint32_t> Engine::hello(std::int64_t now_ns, const shm::Hello& hello,
                                            std::unique_ptr<shm::ToClient> connection) {
   session_.run.now_ns = now_ns;
-  return attachment_.hello(hello, std::move(connection));
+  const auto client = attachment_.hello(hello, std::move(connection));
+  if (session_.joining.is_waiting()) look_whether_ranks_are_here();
+  return client;
 }
 
 void Engine::message(std::int64_t now_ns, std::uint32_t client) {
@@ -185,6 +230,7 @@ int Engine::finish(std::int64_t now_ns) {
   session_.run.now_ns = now_ns;
   if (why_given_up().empty()) {
     session_.of_run.stop();
+    session_.joining.stop();
     ending_.report_drained();
   }
   return ending_.exit_status();

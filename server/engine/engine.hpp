@@ -38,6 +38,7 @@ struct EngineParts {
   const node::SpillFolder* spill_folder = nullptr;  ///< null: none
   std::shared_ptr<Drains> drains{};                 ///< of what others have left on this node
   PieceRunner* lent_threads = nullptr;              ///< of the simulation; null: none
+  JoiningParts joining{};
   std::unique_ptr<Group> group{};  ///< servers of the run, where it has events of all; null: none
   bool check_overlaps = false;
   /// The segment's memory is there, or is taken when it is used: nothing takes it ahead.
@@ -112,9 +113,13 @@ class Engine {
 
  private:
   bool has_news() const noexcept {
-    return dispatcher_.has_news() || session_.memory.has_news() || session_.of_run.has_news();
+    return dispatcher_.has_news() || session_.memory.has_news() || session_.of_run.has_news() ||
+           session_.joining.has_news();
   }
   void recover_old_run(const std::string& journal_path);
+  void join_others();
+  void look_whether_ranks_are_here();
+  void meet(comm::Meeting meeting, model::Carrier carrier, const std::string& why);
   void tick();
   void look_for_dead_among_away();
   void steer_as_asked();
@@ -132,6 +137,7 @@ class Engine {
   ControlPort control_;
   Settling settling_;
   bool has_memory_;
+  comm::Meeting met_;              // the servers of the run, once they are known
   std::set<std::string> refused_;  // what scripts asked to be steered in vain; said once
   std::int64_t ticked_ns_ = 0;
   std::int64_t waits_since_ns_ = 0;  // for memory

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "server/state/clients/clients.hpp"
+#include "server/state/group/joining.hpp"
 #include "server/state/group/run_rounds.hpp"
 #include "server/state/iterations/times.hpp"
 #include "server/state/iterations/tracker.hpp"
@@ -36,6 +37,7 @@ struct SessionState {
         memory(run, clients, wake),
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
+        joining(run, journal, wake),
         rounds(run, journal),
         of_run(run, clients, iterations, journal, std::move(group), wake),
         signals(run, clients, iterations, journal, dropped, of_run),
@@ -52,6 +54,7 @@ struct SessionState {
   Memory memory;
   Parameters parameters;
   Dropped dropped;
+  Joining joining;
   RunRounds rounds;  ///< of all servers of the run
   RunSignals of_run;
   Signals signals;

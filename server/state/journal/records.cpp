@@ -54,6 +54,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSignalsSnapshot, pending, counts, requeste
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundContributed, partial)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundOutcome, outcome)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRoundsSnapshot, known, outcomes, reductions, open)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServersMet, own, offers, why)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ParameterSet, parameter, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IntegerSet, client, event, parameter, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IterationEnded, iteration)

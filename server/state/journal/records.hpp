@@ -114,6 +114,15 @@ struct RunRoundsSnapshot {
   std::vector<std::string> open;        ///< contributions without an outcome
 };
 
+/// How the servers of the run meet; the last one holds.
+struct ServersMet {
+  std::string
+      own;  ///< offer of this server, with a credential: a secret. Before anybody else has it
+  std::string offers;  ///< of all of them, once they have met
+  std::string
+      why;  ///< "": not yet, or by whom they have met; or why this one goes on without the others
+};
+
 // ---- parameters, by their numbers in the model ----
 
 /// By the node's first rank.
@@ -177,7 +186,7 @@ struct SpillRecord {
 using JournalRecord =
     std::variant<SignalReceived, SignalRequested, SignalsDecided, SignalsDeferred,
                  RunSignalsDeferred, SignalsSnapshot, ReportPublished, RunSignalsAgreed,
-                 RunSignalsSnapshot, RoundContributed, RoundOutcome, RunRoundsSnapshot,
+                 RunSignalsSnapshot, RoundContributed, RoundOutcome, RunRoundsSnapshot, ServersMet,
                  ParameterSet, IntegerSet, IterationEnded, ParameterSteered, ParametersSnapshot,
                  LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
 

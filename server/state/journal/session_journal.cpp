@@ -23,7 +23,7 @@ namespace leat::server {
 namespace {
 
 // Never empty, so that a journal that was removed and made again is known; and no file of another version is read.
-constexpr const char* kJournalVersion = "leat-journal-2";
+constexpr const char* kJournalVersion = "leat-journal-3";
 
 std::string journal_frame(const std::string& body) {
   const auto length = static_cast<std::uint32_t>(body.size());

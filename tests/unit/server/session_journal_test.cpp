@@ -30,6 +30,7 @@ std::vector<JournalRecord> one_of_each() {
           ReportPublished{"{\"a\": \"\xff\"}", "why"},
           RunSignalsAgreed{3, {1, 0}, {{1, 2}}},
           RunSignalsSnapshot{{{1, 0, 0, 1}}, {{1}}, {2}, {"line", "why"}, {{4, {1}}}, 4, {{3, 1}}},
+          ServersMet{std::string("own\0\xff", 5), "offers", "why"},
           ParameterSet{2, std::string("a\0b\xff", 4)},
           IntegerSet{3, 17, 1, -5},
           IterationEnded{12},
