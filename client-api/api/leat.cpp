@@ -43,6 +43,7 @@ using leat::client::is_switched_off;
 using leat::client::Lock;
 using leat::client::NumberList;
 using leat::client::Ranks;
+using leat::client::ServersMeet;
 using leat::client::Session;
 
 leat_status to_c(Status status) { return static_cast<leat_status>(status); }
@@ -198,8 +199,8 @@ Status begin_session(Handle& the, std::unique_ptr<Session> session) {
 }
 
 // Whatever goes wrong is an error: in a group, this rank has still to say so to the others.
-Opened open_session(Handle& the, const char* config, const Result<Ranks>& ranks,
-                    bool is_mine) noexcept {
+Opened open_session(Handle& the, const char* config, const Result<Ranks>& ranks, bool is_mine,
+                    bool meets) noexcept {
   try {
     if (!config) return leat::Error{Status::ERROR_ARGUMENT, "the config path is NULL"};
     if (!leat::client::notices_forks()) return leat::Error{Status::ERROR_SYSTEM, "out of memory"};
@@ -208,10 +209,16 @@ Opened open_session(Handle& the, const char* config, const Result<Ranks>& ranks,
     if (!ranks) return ranks.error();
     const std::int64_t since_ns =
         the.was_open ? leat::node::boot_time_ns() : leat::node::began_ns();
-    return Session::open(config, *ranks, since_ns, the.split.happened);
+    return Session::open(config, *ranks, since_ns, the.split.happened, meets);
   } catch (const std::exception& e) {
     return leat::Error{Status::ERROR_SYSTEM, e.what()};
   }
+}
+
+// Servers that do not know each other yet do from here on.
+void introduce_servers(const leat_group& group, Session& session) {
+  std::string offers = leat::client::gather_offers(group, session.offer());
+  if (!offers.empty()) session.introduce(std::move(offers));
 }
 
 // Of a session that other ranks have none of: they do not come any more.
@@ -228,12 +235,14 @@ leat_status init(const char* function, const char* config, const MakeRanks& make
     if (the.parent != 0) return to_c(of_a_child(the, function));
     const OpeningMark opening(the);
     const Result<Ranks> ranks = leat::client::in_split(the.split, make_ranks);
-    Opened opened = open_session(the, config, ranks, opening.is_mine());
+    Opened opened = open_session(the, config, ranks, opening.is_mine(), group != nullptr);
     leat::Error error = opened ? leat::Error{Status::OK, ""} : opened.error();
     bool speaks = ranks && (ranks->node_rank == 0 || !all_ranks_of_a_node_have(error.status));
     if (!group && !(ranks && config && opening.is_mine()))
       (void)leat::client::number_of_kind(error.status, function, &speaks);
-    const bool agreed = group && leat::client::agree_on(*group, &error, &speaks);
+    auto meet = opened && (*opened)->offer().number != 0 ? ServersMeet::yes : ServersMeet::no;
+    const bool agreed = group && leat::client::agree_on(*group, &error, &speaks, &meet);
+    if (agreed && meet == ServersMeet::yes) introduce_servers(*group, **opened);
     if (error.status == Status::OK) {
       const Lock lock(the.mutex);
       return to_c(begin_session(the, std::move(*opened)));

@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
 #include "lib/node/runtime_folder.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
+#include "lib/shm/handshake.hpp"
 
 namespace leat::client {
 namespace {
@@ -174,7 +176,13 @@ SessionText chosen_session() {
 // As bytes.
 struct Outcome {
   std::int32_t status = 0;
+  ServersMeet meet = ServersMeet::no;
   char message[4000] = "";
+};
+
+struct OfferText {
+  std::uint64_t number = 0, size = 0;
+  char bytes[sizeof(shm::Welcome::offers)] = "";
 };
 
 }  // namespace
@@ -201,8 +209,10 @@ Result<void> await_all(const leat_group& group, std::int64_t limit_ns, const std
   return {};
 }
 
-std::int32_t rank_with_worst(const leat_group& group, Status own) {
-  std::int64_t worst = std::int64_t{static_cast<int>(own)} * (std::int64_t{1} << 32) + group.rank;
+std::int32_t rank_with_worst(const leat_group& group, Status own, bool has_nothing_to_say) {
+  constexpr std::int64_t kOfStatus = std::int64_t{1} << 33, kSilent = std::int64_t{1} << 32;
+  std::int64_t worst = static_cast<int>(own) * kOfStatus + group.rank;
+  if (has_nothing_to_say) worst += kSilent;
   group.least(group.context, &worst);
   return static_cast<std::int32_t>(worst & 0xffffffff);
 }
@@ -222,7 +232,7 @@ Result<Ranks> ranks_of(const leat_group& group) {
   return complete_ranks(std::move(ranks));
 }
 
-bool agree_on(const leat_group& group, Error* own, bool* speaks) {
+bool agree_on(const leat_group& group, Error* own, bool* speaks, ServersMeet* meet) {
   const Result<void> come =
       await_all(group, stage_limit_ns(), "other ranks have not come out of it");
   if (!come) {
@@ -230,13 +240,36 @@ bool agree_on(const leat_group& group, Error* own, bool* speaks) {
     *speaks = true;
     return false;
   }
-  const std::int32_t root = rank_with_worst(group, own->status);
-  Outcome outcome{static_cast<std::int32_t>(own->status), ""};
+  const std::int32_t root = rank_with_worst(group, own->status, *meet == ServersMeet::unknown);
+  Outcome outcome{static_cast<std::int32_t>(own->status), *meet, ""};
   own->message.copy(outcome.message, sizeof outcome.message - 1);
   group.broadcast(group.context, &outcome, sizeof outcome, root);
   *speaks = group.rank == root;
   if (!*speaks) *own = {static_cast<Status>(outcome.status), outcome.message};
+  *meet = own->status == Status::OK ? outcome.meet : ServersMeet::no;
   return true;
+}
+
+// The lowest rank whose server has not been heard of says what that says, until there is none.
+std::string gather_offers(const leat_group& group, const ServerOffer& own) {
+  constexpr std::int64_t kNone = INT64_MAX;
+  bool is_known = own.number == 0, leads = false;
+  std::string all;
+  for (;;) {
+    std::int64_t next = is_known ? kNone : group.rank;
+    group.least(group.context, &next);
+    if (next == kNone) return leads ? all : "";
+    OfferText text;
+    if (next == group.rank) {
+      text.number = own.number;
+      text.size = (all.empty() ? own.as_first : own.bytes).copy(text.bytes, sizeof text.bytes);
+    }
+    group.broadcast(group.context, &text, sizeof text, static_cast<std::int32_t>(next));
+    all.append(text.bytes, std::min<std::size_t>(text.size, sizeof text.bytes));
+    if (text.number != own.number) continue;
+    is_known = true;
+    leads = next == group.rank;
+  }
 }
 
 void await_printed(const leat_group& group) {
@@ -248,7 +281,10 @@ void take_part(const leat_group& group) {
   (void)ranks_of(group);
   Error well{Status::OK, ""};
   bool speaks = false;
-  if (agree_on(group, &well, &speaks) && well.status != Status::OK) await_printed(group);
+  ServersMeet meet = ServersMeet::unknown;
+  if (!agree_on(group, &well, &speaks, &meet)) return;
+  if (well.status != Status::OK) await_printed(group);
+  if (meet == ServersMeet::yes) (void)gather_offers(group, {});
 }
 
 }  // namespace leat::client

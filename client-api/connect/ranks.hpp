@@ -40,17 +40,30 @@ std::int64_t stage_limit_ns();
 /// Waits until all have come. `what` has happened when they do not; then the group cannot be used any more.
 Result<void> await_all(const leat_group& group, std::int64_t limit_ns, const std::string& what);
 
-/// The rank with the worst status, the same on all; the first of them, and so the first of all when all is well.
-std::int32_t rank_with_worst(const leat_group& group, Status own);
+/// The rank with the worst status, the same on all; the first of them, and so the first of all when all is well, but for those
+/// that have nothing to say.
+std::int32_t rank_with_worst(const leat_group& group, Status own, bool has_nothing_to_say = false);
 
 /// Who this process is: the first rank names the session, by LEAT_SESSION if that is set.
 Result<Ranks> ranks_of(const leat_group& group);
 
-/// The worst error of all, on all; within a limit. *speaks: it came about on this rank. False: others have not come, and
-/// *own says so.
-bool agree_on(const leat_group& group, Error* own, bool* speaks);
+/// Whether the servers of the ranks have others to meet. Unknown: to a process that has Leat switched off.
+enum class ServersMeet : std::int32_t { unknown, no, yes };
+/// The worst error of all, on all, and when all is well whether servers meet; within a limit. *speaks: it came about on this rank.
+/// False: others have not come, and *own says so.
+bool agree_on(const leat_group& group, Error* own, bool* speaks, ServersMeet* meet);
 /// After an error on which all have agreed, and which who speaks has printed: none returns, and ends the job by that, before.
 void await_printed(const leat_group& group);
+
+/// What a server says of itself to the other servers of its run.
+struct ServerOffer {
+  std::uint64_t number = 0;  ///< 0: it meets none
+  std::string as_first{};    ///< when it is the first of all
+  std::string bytes{};       ///< else
+};
+/// Collective when agree_on() has said that servers meet. Of all of them, in the order of the lowest ranks that they have, one
+/// after the other: on the lowest rank of each server, which tells it; "" on all others.
+std::string gather_offers(const leat_group& group, const ServerOffer& own);
 
 /// Of a process that has Leat switched off among others that may not have.
 void take_part(const leat_group& group);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "lib/node/placement.hpp"
@@ -44,6 +45,13 @@ bool SocketLink::is_gone() noexcept { return os::peer_is_gone(socket_.get()); }
 
 bool SocketLink::report(const shm::Report& report) noexcept {
   return os::send_message(socket_.get(), &report, sizeof report, 0);
+}
+
+bool SocketLink::introduce(const std::string& offers) noexcept {
+  const os::UniqueFd file = os::memory_file("leat-offers");
+  const shm::Report report{shm::kIntroduction, 0, {}};
+  return file && os::write_at(file.get(), offers.data(), offers.size(), 0) &&
+         os::send_message(socket_.get(), &report, sizeof report, 0, file.get());
 }
 
 Received SocketLink::await(shm::DrainReport* report, std::int64_t limit_ns) noexcept {
@@ -237,6 +245,7 @@ shm::Hello hello_of(const ServerStart& start, const HeldRegions* held) {
   hello.pid = getpid();
   hello.affinity = os::current_affinity();
   hello.resumed = held ? 1 : 0;
+  hello.meets = start.meets ? 1 : 0;
   hello.since_ns = start.since_ns;
   hello.current_region = held ? held->current.offset : 0;
   hello.spare_region = held ? held->spare.offset : 0;
@@ -262,8 +271,11 @@ Result<Connection> handshake(Found found, const ServerStart& start, const HeldRe
   welcome.message[sizeof welcome.message - 1] = 0;
   welcome.segment[sizeof welcome.segment - 1] = 0;
   if (welcome.status != 0) return Error{static_cast<Status>(welcome.status), welcome.message};
-  return Connection{std::move(link), welcome.segment, std::move(found.own), welcome.server,
-                    welcome.place};
+  const std::string_view offers(welcome.offers, sizeof welcome.offers);
+  const std::string as_first(offers.substr(0, welcome.first_offer_bytes));
+  const std::string offer(offers.substr(as_first.size(), welcome.offer_bytes));
+  return Connection{std::move(link), welcome.segment, std::move(found.own),
+                    welcome.server,  welcome.place,   {welcome.meeting, as_first, offer}};
 }
 
 // A server that is just dying still has its socket for a moment, and closes it.

@@ -30,6 +30,7 @@ class SocketLink final : public shm::ToServer {
   void ring() noexcept override;
   bool is_gone() noexcept override;
   bool report(const shm::Report& report) noexcept override;
+  bool introduce(const std::string& offers) noexcept override;
   Received await(shm::DrainReport* report, std::int64_t limit_ns) noexcept override;
   void close() noexcept override;
 
@@ -50,6 +51,7 @@ struct Connection {
   OwnServer own{};
   int number = 0;  ///< of that server on the node
   int place = 0;   ///< of this rank among those of that server
+  ServerOffer offer{};
 };
 
 /// The common regions that a client cuts blocks from: all others of its are full.
@@ -68,6 +70,7 @@ struct ServerStart {
   std::int64_t since_ns = 0;  ///< when this rank began to come; see node::LateRanks
   bool was_split = false;     ///< ranks were servers, and are no more: the next one is a process
   int server = 0;             ///< of the node: the first one knows whose this rank is
+  bool meets = false;         ///< by a communicator of the ranks; see meet_servers()
 };
 
 /// Every wait in it is bounded; all errors of a server that could not start are in the message.

@@ -141,10 +141,16 @@ bool EventSender::report(const shm::Report& report) noexcept {
   return true;
 }
 
+bool EventSender::introduce(std::string offers) noexcept {
+  offers_ = std::move(offers);
+  return link_->introduce(offers_);
+}
+
 void EventSender::connect(std::unique_ptr<shm::ToServer> link,
                           std::int64_t said_until_ns) noexcept {
   link_ = std::move(link);
   rung_for_sleep_ = 0;
+  if (!offers_.empty()) (void)link_->introduce(offers_);
   for (auto& [report, sent_ns] : reports_) {
     if (sent_ns < said_until_ns) report.number |= shm::kWasSaid;
     (void)link_->report(report);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -83,6 +84,8 @@ class EventSender {
   shm::ToServer& link() const noexcept { return *link_; }
   /// Tells the server of a call that has failed. False: there is no room.
   bool report(const shm::Report& report) noexcept;
+  /// Tells the server what all servers of the run say of themselves; and each that takes over.
+  bool introduce(std::string offers) noexcept;
   /// From now on to a server that has taken over, which is told all reports: that since `said_until_ns` the one before it may
   /// not have said them.
   void connect(std::unique_ptr<shm::ToServer> link, std::int64_t said_until_ns) noexcept;
@@ -108,6 +111,7 @@ class EventSender {
   shm::RingProducer<shm::Event> events_;
   UnsentEvents unsent_;
   std::vector<std::pair<shm::Report, std::int64_t>> reports_;  // and when it was sent
+  std::string offers_;
   std::uint64_t most_unannounced_;
   std::uint64_t wake_at_;             // the number of the event for which it is woken in any case
   std::uint32_t rung_for_sleep_ = 0;  // the server's sleep for which the doorbell was rung

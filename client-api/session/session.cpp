@@ -38,6 +38,7 @@ Error not_settled(std::int64_t iteration, std::int64_t given_up) {
 Session::Session(ServerStart start, Connection connection, shm::Segment segment)
     : start_(std::move(start)),
       own_(std::move(connection.own)),
+      offer_(std::move(connection.offer)),
       place_(static_cast<std::uint32_t>(connection.place)),
       segment_(std::move(segment)),
       channel_(
@@ -93,8 +94,8 @@ Result<shm::Segment> Session::take_place(const std::string& name, std::uint32_t 
 }
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks,
-                                               std::int64_t since_ns, bool was_split) {
-  ServerStart start{config, ranks, os::current_folder(), "", since_ns, was_split};
+                                               std::int64_t since_ns, bool was_split, bool meets) {
+  ServerStart start{config, ranks, os::current_folder(), "", since_ns, was_split, 0, meets};
   for (int tries = 1;; ++tries) {
     Result<Connection> connection = connect_or_start(start);
     if (!connection) return connection.error();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "client-api/connect/ranks.hpp"
 #include "client-api/connect/rendezvous.hpp"
@@ -52,7 +53,8 @@ class Session {
  public:
   /// `since_ns`: when this rank began to come; see node::LateRanks.
   static Result<std::unique_ptr<Session>> open(const std::string& config, const Ranks& ranks,
-                                               std::int64_t since_ns, bool was_split = false);
+                                               std::int64_t since_ns, bool was_split = false,
+                                               bool meets = false);
 
   /// Of one that is connected already, and has the segment mapped.
   static std::unique_ptr<Session> join(ServerStart start, Connection connection,
@@ -67,6 +69,12 @@ class Session {
   Status end_iteration(const Call& call);
   std::int64_t iteration() const noexcept { return channel_.iteration(); }
   const Ranks& ranks() const noexcept { return start_.ranks; }
+  /// What its server says of itself to others of the run.
+  const ServerOffer& offer() const noexcept { return offer_; }
+  /// Tells its server what all of them say.
+  void introduce(std::string offers) noexcept {
+    (void)channel_.events().introduce(std::move(offers));
+  }
   bool hosts_server() const noexcept { return own_.hosted != nullptr; }
 
   /// Tells the server that this client is done. Nothing else may be called afterwards but
@@ -100,6 +108,7 @@ class Session {
 
   ServerStart start_;
   OwnServer own_;
+  ServerOffer offer_;
   std::uint32_t place_;  // among the ranks of its server
   shm::Segment segment_;
   Channel channel_;

@@ -36,6 +36,10 @@ class TcpLinks final : public Links {
 
   TcpLinks(const Settings& settings, Credential credential);
 
+  /// Sockets that listen already.
+  void adopt(std::vector<os::UniqueFd> listeners) {
+    for (os::UniqueFd& each : listeners) listeners_.push_back(std::move(each));
+  }
   /// Listens at these addresses, all at one port; "0.0.0.0" and "::" are all of a node.
   Result<std::uint16_t> listen(const std::vector<std::string>& addresses);
   void set_cards(const std::vector<Card>& cards) override;

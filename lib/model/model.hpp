@@ -76,6 +76,14 @@ enum class EndMode {
   automatic  ///< for all while that is not slower: measured in the run
 };
 
+/// By what the servers of a run reach each other.
+enum class Carrier {
+  automatic,  ///< TCP, unless one of them has no address
+  tcp,
+  folder,  ///< that all nodes see
+  none     ///< each goes on without the others
+};
+
 // <Struct>Fields: what stands in the XML as it is. fields.def has them, one line each.
 #define LEAT_ELEMENT(Struct) struct Struct##Fields {
 #define LEAT_FIELD(type, member, usual, attribute) type member{usual};
@@ -193,6 +201,7 @@ struct Architecture : DedicatedFields, BufferFields {
   bool drops_together() const noexcept {
     return overflow_policy == OverflowPolicy::drop_iteration && drop_scope == DropScope::run;
   }
+  NetworkFields network;
   SourceLocation spill_where;
 };
 

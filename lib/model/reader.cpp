@@ -129,6 +129,20 @@ void read_buffer(ReadContext& context, const XmlElement& element) {
   check_spill(context, buffer);
 }
 
+void read_network(ReadContext& context, const XmlElement& element) {
+  const Attributes network(context, element);
+  NetworkFields& fields = context.model.architecture.network;
+  network.read_fields(&fields);
+  const char* const interface = std::getenv("LEAT_INTERFACE");
+  if (interface && *interface) fields.interface = interface;
+  if (!network.given("interface")) return;
+  if (fields.carrier == Carrier::folder || fields.carrier == Carrier::none)
+    context.error(network.where("interface"),
+                  "interface=\"" + network.text("interface") + "\" does nothing with carrier=\"" +
+                      network.text("carrier") +
+                      "\": write carrier=\"tcp\" or \"auto\", or leave it out");
+}
+
 }  // namespace
 
 void read_simulation(ReadContext& context, const XmlElement& root) {
@@ -143,6 +157,7 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   only(context, root, "architecture");
   read_dedicated(context, only(context, root, "dedicated"));
   read_buffer(context, only(context, root, "buffer"));
+  read_network(context, only(context, root, "network"));
   const XmlElement log = only(context, root, "log");
   Attributes(context, log).read_fields(&model.log);
   if (model.log.level.empty()) model.log.level = model.log.file.empty() ? "info" : "debug";

@@ -78,6 +78,11 @@ inline constexpr Word<Place> kWords<Place>[] = {{"process", Place::process},
 template <>
 inline constexpr Word<EndMode> kWords<EndMode>[] = {
     {"async", EndMode::async}, {"sync", EndMode::sync}, {"auto", EndMode::automatic}};
+template <>
+inline constexpr Word<Carrier> kWords<Carrier>[] = {{"auto", Carrier::automatic},
+                                                    {"tcp", Carrier::tcp},
+                                                    {"folder", Carrier::folder},
+                                                    {"none", Carrier::none}};
 
 template <class Enum, std::size_t kCount>
 constexpr Enum value_of(const Word<Enum> (&words)[kCount], std::string_view word) {

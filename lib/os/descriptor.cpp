@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/os/descriptor.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -109,6 +110,13 @@ bool write_at(int file, const void* data, std::uint64_t bytes, std::uint64_t off
     bytes -= static_cast<std::uint64_t>(n);
   }
   return true;
+}
+
+std::string text_of_memory_file(int file, std::size_t most) {
+  struct stat facts {};
+  const bool is_in_memory = fcntl(file, F_GET_SEALS) >= 0 && fstat(file, &facts) == 0;
+  const auto bytes = static_cast<std::uint64_t>(is_in_memory ? facts.st_size : 0);
+  return bytes == 0 || bytes > most ? "" : text_of(file, bytes);
 }
 
 std::string text_of(int file, std::size_t most) {

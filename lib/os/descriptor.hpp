@@ -77,6 +77,10 @@ UniqueFd memory_file(const char* title) noexcept;
 /// False when there is no memory for it.
 bool write_at(int file, const void* data, std::uint64_t bytes, std::uint64_t offset) noexcept;
 
+/// All of a file in memory that another process has passed. Nothing for any other file, which might let us wait, nor for
+/// more than `most` bytes.
+std::string text_of_memory_file(int file, std::size_t most);
+
 /// The first `most` bytes.
 std::string text_of(int file, std::size_t most);
 

@@ -22,7 +22,8 @@ struct Hello {
   std::int32_t pid;
   os::CpuSet affinity;
   std::uint32_t resumed;  ///< 1: it was attached to a server that has died; then the two below hold
-  std::uint32_t reserved;
+  std::uint32_t
+      meets;  ///< 1: the ranks bring what the servers of the run say of themselves together
   std::uint64_t current_region;  ///< offsets of the common regions it cuts blocks from; 0: none
   std::uint64_t spare_region;
   std::int64_t since_ns;  ///< when this rank began to come, by CLOCK_BOOTTIME
@@ -39,9 +40,16 @@ struct Welcome {
   std::int32_t place;  ///< of this rank among those of its server
   char segment[128];
   char message[1024];
+  std::uint64_t meeting;  ///< number of this server among all of the run; 0: it meets no other one
+  std::uint32_t first_offer_bytes, offer_bytes;
+  /// What it says of itself to the others: a secret, when it is the first of them; and else. libleat understands none of it.
+  char offers[2960];
 };
 
 inline constexpr std::uint32_t kWasSaid = 1U << 31;
+/// Instead of a report: offers of all servers of the run, one after the other, in a file in memory that comes along.
+inline constexpr std::uint32_t kIntroduction = 0;
+inline constexpr std::uint64_t kMostBytesOfIntroduction = std::uint64_t{1} << 31;
 /// From a client, at any time in between: a call of its that failed, each kind once. The server says it once for all
 /// ranks. Comes before the event `lost` that names its number. To a server that takes over all of them go once more: the one
 /// before it may not have said them.
@@ -59,7 +67,7 @@ struct DrainReport {
   char message[4084];
 };
 
-static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 1176 && sizeof(DrainReport) == 4096 &&
+static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 4152 && sizeof(DrainReport) == 4096 &&
               sizeof(Report) == 1024);
 
 // How a client and its server reach each other beside the rings of the segment: hello, reports, the
@@ -79,6 +87,8 @@ class ToServer {
   virtual bool is_gone() noexcept = 0;
   /// Without a wait. False: it is not told.
   virtual bool report(const Report& report) noexcept = 0;
+  /// The same with what all servers of the run say of themselves.
+  virtual bool introduce(const std::string& offers) noexcept = 0;
   /// The last word, if it comes within that time.
   virtual Received await(DrainReport* report, std::int64_t limit_ns) noexcept = 0;
   /// From now on the server sees nothing of this client; without freeing memory.
@@ -93,8 +103,8 @@ class ToClient {
 
   /// The answer to its hello. False: it has gone meanwhile.
   virtual bool welcome(const Welcome& welcome) = 0;
-  /// The next report, without a wait.
-  virtual Received take(Report* report) = 0;
+  /// The next report, without a wait. With kIntroduction as its number `offers` is filled instead.
+  virtual Received take(Report* report, std::string* offers) = 0;
   /// The last word. False: it has gone. Waits for at most a second.
   virtual bool drained(const DrainReport& report) = 0;
 };

@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 13;
+inline constexpr std::uint32_t kLayoutVersion = 14;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.

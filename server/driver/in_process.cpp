@@ -24,6 +24,7 @@ constexpr std::int64_t kSliceNs = 20'000'000;
 struct InProcess::Line {
   shm::Welcome welcome{};
   std::deque<shm::Report> reports;
+  std::string offers;
   std::optional<shm::DrainReport> report;
   bool client_gone = false, server_gone = false;
 };
@@ -38,9 +39,10 @@ class InProcess::Client final : public shm::ToClient {
     line_->welcome = welcome;
     return true;
   }
-  Received take(shm::Report* report) override {
+  Received take(shm::Report* report, std::string* offers) override {
     if (line_->reports.empty()) return line_->client_gone ? Received::closed : Received::nothing;
     *report = line_->reports.front();
+    if (report->number == shm::kIntroduction) *offers = std::exchange(line_->offers, {});
     line_->reports.pop_front();
     return Received::message;
   }
@@ -71,6 +73,13 @@ class InProcess::Server final : public shm::ToServer {
     line_->reports.push_back(report);
     host_.message(index_);
     return true;
+  }
+  bool introduce(const std::string& offers) noexcept override {
+    {
+      const std::lock_guard<std::mutex> lock(host_.stepping_);
+      line_->offers = offers;
+    }
+    return report({shm::kIntroduction, 0, {}});
   }
   Received await(shm::DrainReport* report, std::int64_t limit_ns) noexcept override {
     const os::Deadline deadline = os::Deadline::in_ns(limit_ns);

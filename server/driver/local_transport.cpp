@@ -23,8 +23,13 @@ class LocalConnection final : public shm::ToClient {
     const int passed = welcome.status == 0 ? doorbell_ : -1;
     return os::send_message(socket_.get(), &welcome, sizeof welcome, kHandshakeLimitNs, passed);
   }
-  Received take(shm::Report* report) override {
-    return os::receive_message(socket_.get(), report, sizeof *report, 0);
+  Received take(shm::Report* report, std::string* offers) override {
+    os::UniqueFd passed;
+    const Received received =
+        os::receive_message(socket_.get(), report, sizeof *report, 0, &passed);
+    if (received == Received::message && report->number == shm::kIntroduction)
+      *offers = os::text_of_memory_file(passed.get(), shm::kMostBytesOfIntroduction);
+    return received;
   }
   bool drained(const shm::DrainReport& report) override {
     return os::send_message(socket_.get(), &report, sizeof report, kReportLimitNs);

@@ -22,6 +22,7 @@
 #include "lib/os/process.hpp"
 #include "server/driver/driver.hpp"
 #include "server/driver/executors.hpp"
+#include "server/driver/meeting_others.hpp"
 #include "server/driver/process_changes.hpp"
 #include "server/driver/run_log.hpp"
 #include "server/driver/run_segment.hpp"
@@ -227,7 +228,7 @@ bool belongs_to_simulation(const model::Model& model, const Options& options, Ow
 //   6 make_folders     of output; before memory is taken, as 5
 //   7 make_segment     the buffer. What killed sessions hold in memory may have to be stored first
 //   8 make_spill       the folder of spilled iterations: without its segment the next start would take it for stale
-//   9 listen           from here on ranks can connect, and wait for the welcome of the loop
+//   9 listen           from here on ranks can connect, and wait for the welcome of the loop; other servers too, until they are known
 //  10 make_engine      asks plugins whether the run fits them; takes over where a server has died
 //
 // then serve() reports that the server is ready, and its loop begins.
@@ -370,6 +371,9 @@ class Startup {
       if (!listener) return listener.error();
       for_ranks_ = std::move(*listener);
     }
+    Result<JoiningParts> joining = prepare_joining(model_, facts_, live_->journal(), *log_);
+    if (!joining) return joining.error();
+    joining_ = std::move(*joining);
     if (live_->control().empty()) return {};
     Result<os::UniqueFd> listener = os::listen_at(live_->control(), os::SocketKind::stream);
     if (!listener) log_->warn("there is no control channel: {}", listener.error().message);
@@ -413,6 +417,7 @@ class Startup {
                     .spill_folder = spill_ ? &*spill_ : nullptr,
                     .drains = drains_,
                     .lent_threads = lent_threads_.get(),
+                    .joining = std::move(joining_),
                     .check_overlaps = overlaps && std::string_view(overlaps) == "1"});
     return {};
   }
@@ -442,6 +447,7 @@ class Startup {
   std::optional<shm::Segment> segment_;
   std::optional<node::SpillFolder> spill_;
   os::UniqueFd for_ranks_, for_control_;
+  JoiningParts joining_;
   std::optional<PluginView> view_;
   std::optional<Driver> driver_;
   std::unique_ptr<PieceRunner> lent_threads_;  // of the simulation; null: the run needs none

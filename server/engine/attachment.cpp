@@ -126,7 +126,10 @@ std::optional<std::uint32_t> Attachment::hello(shm::Hello hello,
     const bool is_own = whose_rank(hello, session_.run.facts) == session_.run.facts.server;
     is_own ? session_.record.open() : other_came(hello);
   }
-  const bool is_there = connection->welcome(welcome_of(hello, refusal, session_.run));
+  shm::Welcome welcome = welcome_of(hello, refusal, session_.run);
+  if (refusal.empty() && welcome.server == session_.run.facts.server)
+    session_.joining.greet(hello, &welcome);
+  const bool is_there = connection->welcome(welcome);
   if (!refusal.empty()) session_.run.log->warn("refused a client (pid {}): {}", hello.pid, refusal);
   if (!is_there || !refusal.empty() ||
       whose_rank(hello, session_.run.facts) != session_.run.facts.server)
@@ -165,9 +168,13 @@ bool Attachment::take_reports(std::uint32_t index) {
   ClientLink& client = session_.clients[index];
   for (int i = 0; i < kMostAtOnce && client.connection(); ++i) {
     shm::Report report{};
-    switch (client.connection()->take(&report)) {
+    std::string offers;
+    switch (client.connection()->take(&report, &offers)) {
       case shm::ToClient::Received::message:
-        reports_.take(index, client.rank(), report, session_.run.now_ns);
+        if (report.number == shm::kIntroduction)
+          session_.joining.take_offers(offers);
+        else
+          reports_.take(index, client.rank(), report, session_.run.now_ns);
         break;
       case shm::ToClient::Received::nothing:
         return true;

@@ -6,6 +6,7 @@
 
 #include "lib/os/clock.hpp"
 #include "lib/shm/handshake.hpp"
+#include "server/state/group/connect.hpp"
 
 namespace leat::server {
 namespace {
@@ -44,7 +45,9 @@ Engine::Engine(EngineParts parts)
       ending_(session_, dispatcher_, attachment_, events_, parts.host),
       control_(session_, dispatcher_),
       settling_(session_, dispatcher_),
+      wake_(wake_of(parts.host)),
       has_memory_(parts.has_memory) {
+  session_.joining.begin(std::move(parts.joining));
   if (session_.run.facts.resumed) recover_old_run(parts.journal_path);
 }
 
@@ -68,7 +71,6 @@ void Engine::open_ledger() {
 void Engine::start() {
   dispatcher_.start();
   session_.run_steering.start();
-  session_.rounds.begin(std::make_unique<comm::OneServer>());
   if (session_.run.facts.drained || has_memory_) return;
   session_.memory.start_prefaulting();
   if (!placing_.has_memory_nodes()) session_.memory.prefault_in_background();
@@ -80,6 +82,7 @@ bool Engine::step(std::int64_t now_ns) {
   dispatcher_.spiller().take_written(
       [this](const SpillRecord& record) { return session_.journal.append(record); });
   failover_.tend_journal();
+  join_others();
   take_outcomes();
   dispatcher_.take_results();
   session_.record.update();
@@ -103,9 +106,50 @@ void Engine::take_outcomes() {
     overflow_.drop_open(iteration, why);
 }
 
+void Engine::join_others() {
+  if (std::optional<Joining::Met> met = session_.joining.take_met()) meet(std::move(*met));
+}
+
+// Which servers the run has, or why this one goes on without the others. Once.
+void Engine::meet(Joining::Met met) {
+  const comm::Meeting& meeting = met.meeting;
+  std::vector<std::string> names;
+  for (const comm::Card& each : meeting.cards) names.push_back(each.name);
+  ConnectParts parts;
+  parts.folder = session_.joining.folder();
+  parts.listening = session_.joining.take_listening();
+  parts.resume = session_.rounds.resume();
+  if (meeting.size() < 2) {
+    parts.why_alone = met.why;
+  } else {
+    parts.carrier = carrier_of(session_.run.model.architecture.network.carrier, meeting);
+    session_.run.log->info(
+        "this is server {} of the {} of the run, which have met {}; they reach each other by {}",
+        meeting.self, meeting.size(), met.why,
+        parts.carrier == model::Carrier::tcp
+            ? "TCP, at port " +
+                  std::to_string(meeting.cards[static_cast<std::size_t>(meeting.self)].port)
+            : "the folder " + parts.folder);
+  }
+  parts.meeting = std::move(met.meeting);
+  session_.rounds.begin(connect(session_.run, std::move(parts), wake_), std::move(names));
+}
+
+// Ranks that have yet to come may be the lowest ones.
+void Engine::look_whether_ranks_are_here() {
+  std::int32_t lowest = INT32_MAX;
+  for (const ClientLink& each : session_.clients) {
+    if (each.is_gone() && each.never_came()) continue;
+    if (each.rank() < 0 || each.never_came()) return;
+    lowest = std::min(lowest, each.rank());
+  }
+  if (lowest != INT32_MAX) session_.joining.ranks_are_here(lowest);
+}
+
 void Engine::tick() {
   ticked_ns_ = session_.run.now_ns;
   attachment_.log_reports(false);
+  if (session_.joining.is_waiting()) look_whether_ranks_are_here();
   if (!ending_.is_closing()) absence_.look();
   if (session_.run.facts.resumed) look_for_dead_among_away();
   if (ending_.awaits_drains()) ending_.tend_drains();
@@ -120,7 +164,8 @@ void Engine::tick() {
 std::int64_t Engine::next_deadline_ns() const noexcept {
   if (attachment_.has_reports() || placing_.is_waiting()) return ticked_ns_ + kReportTickNs;
   const bool soon = !session_.clients.all_are_here() || somebody_waits() ||
-                    session_.record.is_behind() || ending_.awaits_drains();
+                    session_.record.is_behind() || ending_.awaits_drains() ||
+                    session_.joining.is_waiting();
   return soon ? ticked_ns_ + kWaitTickNs : kNever;
 }
 
@@ -169,7 +214,9 @@ void Engine::steer_as_asked() {
 std::optional<std::uint32_t> Engine::hello(std::int64_t now_ns, const shm::Hello& hello,
                                            std::unique_ptr<shm::ToClient> connection) {
   session_.run.now_ns = now_ns;
-  return attachment_.hello(hello, std::move(connection));
+  const auto client = attachment_.hello(hello, std::move(connection));
+  if (session_.joining.is_waiting()) look_whether_ranks_are_here();
+  return client;
 }
 
 void Engine::message(std::int64_t now_ns, std::uint32_t client) {
@@ -194,6 +241,7 @@ int Engine::finish(std::int64_t now_ns) {
   if (why_given_up().empty()) {
     ending_.report_drained();
     leave_run();
+    session_.joining.stop();
   }
   return ending_.exit_status();
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -38,6 +39,7 @@ struct EngineParts {
   const node::SpillFolder* spill_folder = nullptr;  ///< null: none
   std::shared_ptr<Drains> drains{};                 ///< of what others have left on this node
   PieceRunner* lent_threads = nullptr;              ///< of the simulation; null: none
+  JoiningParts joining{};
   bool check_overlaps = false;
   /// The segment's memory is there, or is taken when it is used: nothing takes it ahead.
   bool has_memory = false;
@@ -111,9 +113,13 @@ class Engine {
 
  private:
   bool has_news() const noexcept {
-    return dispatcher_.has_news() || session_.memory.has_news() || session_.rounds.has_news();
+    return dispatcher_.has_news() || session_.memory.has_news() || session_.rounds.has_news() ||
+           session_.joining.has_news();
   }
   void recover_old_run(const std::string& journal_path);
+  void join_others();
+  void look_whether_ranks_are_here();
+  void meet(Joining::Met met);
   void take_outcomes();
   void leave_run();
   void tick();
@@ -132,6 +138,7 @@ class Engine {
   Ending ending_;
   ControlPort control_;
   Settling settling_;
+  std::function<void()> wake_;
   bool has_memory_;
   std::set<std::string> refused_;  // what scripts asked to be steered in vain; said once
   std::int64_t ticked_ns_ = 0;

@@ -325,15 +325,16 @@ auto owned_by(Owner& owner) {
 
 // Each kind of record has one owner: it would not compile else.
 void Failover::apply(const JournalRecord& record) {
-  std::visit(
-      Overloaded{owned_by(session_.signals), owned_by(session_.of_run), owned_by(session_.rounds),
-                 owned_by(session_.run_steering), owned_by(session_.parameters),
-                 owned_by(session_.record), owned_by(session_.dropped),
-                 [this](const SpillRecord& spilled) { spilled_.push_back(spilled); },
-                 [this](const OtherRanksCame& others) {
-                   for (const std::int32_t rank : others.ranks) session_.clients.other_came(rank);
-                 }},
-      record);
+  std::visit(Overloaded{owned_by(session_.signals), owned_by(session_.of_run),
+                        owned_by(session_.rounds), owned_by(session_.joining),
+                        owned_by(session_.run_steering), owned_by(session_.parameters),
+                        owned_by(session_.record), owned_by(session_.dropped),
+                        [this](const SpillRecord& spilled) { spilled_.push_back(spilled); },
+                        [this](const OtherRanksCame& others) {
+                          for (const std::int32_t rank : others.ranks)
+                            session_.clients.other_came(rank);
+                        }},
+             record);
 }
 
 void Failover::tend_journal() {
@@ -348,6 +349,7 @@ void Failover::rewrite_journal() {
   records.emplace_back(session_.of_run.snapshot());
   records.emplace_back(session_.run_steering.snapshot());
   records.emplace_back(session_.rounds.snapshot());
+  records.emplace_back(session_.joining.snapshot());
   if (const auto others = session_.clients.others_seen(); !others.empty())
     records.emplace_back(OtherRanksCame{others});
   session_.journal.rewrite(records);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "server/state/clients/clients.hpp"
+#include "server/state/group/joining.hpp"
 #include "server/state/group/run_iterations.hpp"
 #include "server/state/group/run_rounds.hpp"
 #include "server/state/group/run_status.hpp"
@@ -35,6 +36,7 @@ struct SessionState {
         memory(run, clients, wake),
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
+        joining(run, journal, wake),
         rounds(run, journal),
         run_steering(run, parameters, journal),
         of_run(run, clients, iterations, dropped, run_steering, rounds),
@@ -47,7 +49,7 @@ struct SessionState {
   std::string steer(const SteeringRequest& request) {
     return request.of_node || run.facts.has_all_ranks()
                ? parameters.steer(request)
-               : run_steering.request(request, times.figures().seconds);
+               : run_steering.request(request, of_run.seconds());
   }
 
   Run run;
@@ -60,6 +62,7 @@ struct SessionState {
   Memory memory;
   Parameters parameters;
   Dropped dropped;
+  Joining joining;
   RunRounds rounds;  ///< of all servers of the run
   RunSteering run_steering;
   RunIterations of_run;

@@ -136,6 +136,21 @@ const char* mode(EndMode mode) {
   return "?";
 }
 
+std::string network(const NetworkFields& network) {
+  const std::string of = network.interface.empty() ? "" : " of " + network.interface;
+  switch (network.carrier) {
+    case Carrier::automatic:
+      return of.empty() ? "" : " network" + of;
+    case Carrier::tcp:
+      return " tcp" + of;
+    case Carrier::folder:
+      return " by folder";
+    case Carrier::none:
+      return " without other servers";
+  }
+  return "?";
+}
+
 void dump(std::ostream& out, const DamarisScript& script) {
   out << " damaris every=" << script.every << " variables=" << script.variables.size();
   if (script.dask)
@@ -169,7 +184,7 @@ std::string dump(const Model& model) {
   out << "buffer " << model.architecture.buffer_bytes << " timeout "
       << model.architecture.timeout_seconds << overflow_policy(model.architecture) << " checksum "
       << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none")
-      << numa(model.architecture.numa) << "\n";
+      << numa(model.architecture.numa) << network(model.architecture.network) << "\n";
   for (const Parameter& each : model.parameters) dump(out, each);
   for (const Layout& each : model.layouts) dump(out, each);
   if (model.time)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events of the whole run where several servers have its ranks: they happen on all of them, in the same iteration."""
 import json
+import os
 import re
+import signal
+import time
 
 import h5py
 import pytest
@@ -78,7 +81,8 @@ def test_an_event_that_not_all_ranks_of_the_run_have_signalled_is_said_by_all_se
         step(ranks, 0, [(0, "x"), (1, "x"), (2, "x"), (3, "x"), (2, "x")])
         step(ranks, 1)
         run.finish()
-        assert warnings(run, 'event "x" was signalled and did not happen, 1 time: a rank of server') == 2
+        assert warnings(run, 'event "x" was signalled and did not happen, 1 time: a rank of the run has signalled it 2 times, another '
+                        'one only 1 time') == 2
     expect(tmp_path, [0])
     ledgers = [json.loads(path.read_text()) for path in tmp_path.glob("*.ledger.json")]
     assert len(ledgers) >= 1 and all("did not happen" in json.dumps(each["warnings"]) for each in ledgers)
@@ -89,7 +93,8 @@ def test_servers_that_are_far_apart_wait_for_each_other_and_say_so(tmp_path):
         ranks = run.init()
         for i in range(4):
             step(ranks[:2], i, [(0, "x"), (1, "x")] if i == 0 else [])
-        wait_until(lambda: "(rank 2 and others)" in str(json.loads(ctl(run.on(0), "status", "--json"))["result"]["waits"]), "waits")
+        wait_until(lambda: re.search(r"waits for server \S", str(json.loads(ctl(run.on(0), "status", "--json"))["result"]["waits"])),
+                   "waits")
         assert "iteration 0 waits for server " in ctl(run.on(0), "status")
         assert json.loads(ctl(run.on(1), "status", "--json"))["result"]["waits"] is None
         for i in range(4):
@@ -126,31 +131,83 @@ def test_what_is_ordered_at_one_server_happens_once_on_all(tmp_path):
     expect_parts(tmp_path, [[iteration], [iteration]])
 
 
-def test_an_iteration_that_one_server_has_left_out_is_answered_and_its_event_happens_there_in_the_next(tmp_path):
-    big = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="big" layout="big"/>'
-    text = config(EVENT, STORES).replace("<data>", "<data>" + big).replace(
-        'size="16MiB"', 'size="3MiB" when-full="drop-iteration"')
-    with NodesRun(tmp_path, text, [[0], [1]]) as run:
+BIG = '<data><layout name="big" type="uint8" dimensions="1048576"/><variable name="big" layout="big"/>'
+
+
+def small_buffer(events, scope):
+    return config(events, STORES).replace("<data>", BIG).replace('size="16MiB"', f'size="3MiB" when-full="drop-iteration" scope="{scope}"')
+
+
+def test_an_iteration_that_one_server_drops_is_dropped_on_all_and_its_event_happens_in_the_next(tmp_path):
+    with NodesRun(tmp_path, small_buffer(EVENT, "run"), [[0], [1]]) as run:
         a, b = run.init()
-        for i in range(8):  # nothing of b is known: the first ones wait until they are left out
-            assert a.write("big", 1 << 20, i).ok
-            if i == 0:
+        dropped = []
+        for i in range(8):  # b has ended none: a has no room for the third one, and must not drop the first ones
+            if a.write("big", 1 << 20, i).status == "LEAT_DROPPED":
+                dropped.append(i)
+            if i == 4:
                 a.must("signal", "x")
             a.end()
+        assert dropped and dropped[0] >= 1 and 4 in dropped
         for i in range(8):
-            step([b], i, [(1, "x")] if i == 0 else [])
+            step([b], i, [(1, "x")] if i == 4 else [])
+        for i in (8, 9):
+            step([a, b], i)
         run.finish()
-        assert "dropped: still waiting for other servers" in run.log()
-    told = sorted(int(line.split()[2]) for line in signals(tmp_path))
-    assert told[0] == 0 and 1 <= told[1] <= 7
+        assert len(re.findall("iteration 4 dropped: dropped on ", run.log())) == 1
+    told = signals(tmp_path)
+    assert len(told) == 2 and len(set(told)) == 1
+    happened = int(told[0].split()[2])
+    assert happened > 4 and happened not in dropped
+    for ledger in tmp_path.glob("*.ledger.json"):
+        assert json.loads(ledger.read_text())["dropped"] == len(dropped), ledger
+    expect_parts(tmp_path, [[happened], [happened]])
 
 
-def test_without_such_events_or_with_one_server_there_is_no_such_folder(tmp_path):
-    for number, (events, ranks) in enumerate([('<event name="x" plugin="ear" scope="node"/>', [[0], [1]]), (EVENT, [[0, 1]])]):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with NodesRun(folder, config(events, STORES), ranks) as run:
-            all_ranks = run.init()
-            step(all_ranks, 0, [(0, "x"), (1, "x")])
-            assert not (folder / "run.group").exists()
-            run.finish()
+def test_with_scope_node_each_server_drops_by_itself(tmp_path):
+    text = small_buffer("", "node").replace(' event="x"', "")
+    with NodesRun(tmp_path, text, [[0], [1]]) as run:
+        a, b = run.init()
+        server = run.server_of(0)
+        for i in range(8):
+            if i == 2:
+                os.kill(server, signal.SIGSTOP)
+            a.write("big", 1 << 20, i)
+            a.end()
+            b.write("big", 1 << 20, i)
+            b.end()
+            if i == 5:
+                os.kill(server, signal.SIGCONT)
+        run.finish()
+    ledgers = [json.loads(path.read_text()) for path in tmp_path.glob("*.ledger.json")]
+    assert len(ledgers) == 2
+
+
+def test_a_value_that_is_steered_at_one_server_holds_from_the_same_iteration_on_all_ranks_of_the_run(tmp_path):
+    text = config("", LISTENING).replace("<data>", '<data><parameter name="dt" type="double" value="0.5"/>')
+    with NodesRun(tmp_path, text, [[0, 1], [2, 3]]) as run:
+        ranks = run.init()
+        seen = {rank.number: [] for rank in ranks}
+        for i in range(400):
+            for rank in ranks:
+                seen[rank.number].append(rank.must("get_double", "dt").value)
+                rank.end()
+            if i == 20:
+                ctl(run.on(1), "set", "dt=0.25", "--wait", "0")
+            if i == 60:
+                ctl(run.on(0), "set", "dt=0.125", "--wait", "0")
+            if i > 100 and all(values[-1] == 0.125 for values in seen.values()):
+                break
+            time.sleep(0.005)
+        run.finish()
+        assert "past it" not in run.log()
+    assert all(values == seen[0] for values in seen.values())
+    assert sorted(set(seen[0])) == [0.125, 0.25, 0.5]
+
+
+def test_with_one_server_there_is_nothing_to_meet(tmp_path):
+    with NodesRun(tmp_path, config(EVENT, STORES), [[0, 1]]) as run:
+        ranks = run.init()
+        step(ranks, 0, [(0, "x"), (1, "x")])
+        assert not (tmp_path / "run.group").exists()
+        run.finish()

@@ -32,7 +32,7 @@ class QuietConnection final : public shm::ToClient {
   /// `closed`: the client has hung up as soon as that is true; outlives this.
   explicit QuietConnection(const bool* closed = nullptr) : closed_(closed) {}
   bool welcome(const shm::Welcome& welcome) override { return welcome.status == 0; }
-  Received take(shm::Report*) override {
+  Received take(shm::Report*, std::string*) override {
     return closed_ && *closed_ ? Received::closed : Received::nothing;
   }
   bool drained(const shm::DrainReport&) override { return true; }

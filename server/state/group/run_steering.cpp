@@ -10,7 +10,7 @@ namespace leat::server {
 namespace {
 
 // Iterations from the furthest rank to the one that a value holds from.
-constexpr std::int64_t kLeastLead = 2, kMostLead = 1 << 20;
+constexpr std::int64_t kLeastLead = 2, kMostFirstLead = 4096, kMostLead = 1 << 20;
 constexpr double kLeastSeconds = 0.5;
 
 }  // namespace
@@ -22,7 +22,7 @@ std::string RunSteering::request(const SteeringRequest& request, double seconds)
   const double lead = seconds > 0 ? std::ceil(kLeastSeconds / seconds) : 0;
   const RunOrderReceived record{
       {request.parameter, request.value, request.who,
-       std::clamp(static_cast<std::int64_t>(std::min(lead, 1e9)), kLeastLead, kMostLead)}};
+       std::clamp(static_cast<std::int64_t>(std::min(lead, 1e9)), kLeastLead, kMostFirstLead)}};
   journal_.append(record);
   // The newest of a parameter counts, where the others have yet to get it.
   std::erase_if(orders_, [&](const RunOrder& each) { return each.parameter == request.parameter; });
@@ -55,9 +55,10 @@ void RunSteering::take(const std::vector<std::pair<comm::Rank, RunWords>>& words
   const comm::RankSet voters = outcome.of - ended_;
   for (RunProposal& each : proposals_) {
     std::erase_if(each.awaited, [&voters](comm::Rank server) { return !voters.has(server); });
-    if (each.awaited.empty()) decide(&each, voters, latest);
+    if (each.is_shown && each.awaited.empty()) decide(&each, voters, latest);
   }
-  std::erase_if(proposals_, [](const RunProposal& each) { return each.awaited.empty(); });
+  std::erase_if(proposals_,
+                [](const RunProposal& each) { return each.is_shown && each.awaited.empty(); });
   for (const auto& [server, said] : words) {
     for (const RunOrder& order : said.orders) {
       std::erase_if(proposals_, [&](RunProposal& each) {
@@ -65,14 +66,24 @@ void RunSteering::take(const std::vector<std::pair<comm::Rank, RunWords>>& words
         if (is_same) parameters_.steering().withdraw(order.parameter);
         return is_same;
       });
-      proposals_.push_back({next_++, order, latest + 1 + order.lead, voters.ranks(), {}});
-      propose(&proposals_.back());
+      proposals_.push_back({.order = order});
     }
+  }
+  // Ranks have to have seen the last value of the parameter: all of them are past this iteration.
+  for (RunProposal& each : proposals_) {
+    const auto last = effective_.find(each.order.parameter);
+    const bool is_free = last == effective_.end() || last->second < outcome.round.number;
+    if (!each.is_shown && is_free) propose(&each, voters, latest);
   }
 }
 
-void RunSteering::propose(RunProposal* proposal) {
+void RunSteering::propose(RunProposal* proposal, const comm::RankSet& voters, std::int64_t latest) {
   const RunOrder& order = proposal->order;
+  proposal->is_shown = true;
+  proposal->number = next_++;
+  proposal->effective = latest + 1 + order.lead;
+  proposal->awaited = voters.ranks();
+  proposal->refused.clear();
   const bool is_good =
       !is_live_ || parameters_.steering().propose(order.parameter, order.value, proposal->effective,
                                                   order.lead / 2);
@@ -84,6 +95,7 @@ void RunSteering::decide(RunProposal* proposal, const comm::RankSet& voters, std
   RunOrder& order = proposal->order;
   Steering& steering = parameters_.steering();
   if (proposal->refused.empty()) {
+    effective_[order.parameter] = proposal->effective;
     if (!is_live_) {
       decided_.push_back(*proposal);
     } else if (!steering.commit(order.parameter, order.value, proposal->effective, order.who)) {
@@ -101,11 +113,7 @@ void RunSteering::decide(RunProposal* proposal, const comm::RankSet& voters, std
     return;
   }
   order.lead *= 2;
-  proposal->number = next_++;
-  proposal->effective = latest + 1 + order.lead;
-  proposal->awaited = voters.ranks();
-  proposal->refused.clear();
-  propose(proposal);
+  propose(proposal, voters, latest);
 }
 
 void RunSteering::set_late(const RunProposal& proposal) {
@@ -138,6 +146,7 @@ void RunSteering::apply(const RunSteeringSnapshot& record) {
   proposals_ = record.proposals;
   votes_ = record.votes;
   next_ = record.next;
+  effective_ = record.effective;
 }
 
 // What the server before this one had proposed was withdrawn when this one took over. Its vote stays; a proposal that
@@ -147,6 +156,7 @@ void RunSteering::start() {
   for (const RunProposal& each : std::exchange(decided_, {}))
     if (parameters_.steering().effective(each.order.parameter) < each.effective) set_late(each);
   for (const RunProposal& each : proposals_) {
+    if (!each.is_shown) continue;
     const bool is_good =
         parameters_.steering().propose(each.order.parameter, each.order.value, each.effective, 0);
     for (auto& [number, vote] : votes_)

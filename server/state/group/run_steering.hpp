@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,12 +49,12 @@ class RunSteering {
   // Recovery where a server has died
   void apply(const RunOrderReceived& record) { orders_.push_back(record.order); }
   void apply(const RunSteeringSnapshot& record);
-  RunSteeringSnapshot snapshot() const { return {orders_, proposals_, votes_, next_}; }
+  RunSteeringSnapshot snapshot() const { return {orders_, proposals_, votes_, next_, effective_}; }
   /// From here on ranks are told.
   void start();
 
  private:
-  void propose(RunProposal* proposal);
+  void propose(RunProposal* proposal, const comm::RankSet& voters, std::int64_t latest);
   void decide(RunProposal* proposal, const comm::RankSet& voters, std::int64_t latest);
   void set_late(const RunProposal& proposal);
 
@@ -66,6 +67,7 @@ class RunSteering {
   std::vector<RunProposal>
       decided_;  // while it is not live: has the server before this one done it?
   std::int64_t next_ = 0;
+  std::map<std::string, std::int64_t> effective_;  // by parameter: where the last value holds from
   comm::RankSet ended_;
   bool is_live_ = false;
   std::vector<std::string> warnings_;

@@ -41,6 +41,7 @@ static void from_json(const json& from, SpillRecord::One& one) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PendingSignal, iteration, client, event, times)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunEventCount, by_ranks, by_request)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReadySignal, signal, after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalReceived, signal, number)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalRequested, event)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalsDecided, iteration, signals, happened)
@@ -56,9 +57,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRoundsSnapshot, restarts, view, over, know
                                    reductions, open)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOrder, parameter, value, who, lead)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunWords, dropped, orders, votes, ends)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProposal, number, order, effective, awaited, refused)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProposal, number, order, is_shown, effective, awaited,
+                                   refused)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOrderReceived, order)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSteeringSnapshot, orders, proposals, votes, next)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSteeringSnapshot, orders, proposals, votes, next, effective)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServersMet, own, offers, why)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ParameterSet, parameter, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IntegerSet, client, event, parameter, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IterationEnded, iteration)

@@ -39,6 +39,13 @@ struct PendingSignal {
   bool operator==(const PendingSignal&) const = default;
 };
 
+/// An event that happens in the next iteration after this one, whichever that is.
+struct ReadySignal {
+  Signal signal;
+  std::int64_t after = -1;
+  bool operator==(const ReadySignal&) const = default;
+};
+
 using CountsByClient = std::vector<std::vector<std::int64_t>>;  ///< by event and client
 
 struct SignalReceived {
@@ -66,7 +73,7 @@ struct RunSignalsDeferred {
 };
 struct SignalsSnapshot {
   std::vector<PendingSignal> pending;
-  std::vector<Signal> ready;
+  std::vector<ReadySignal> ready;
   CountsByClient counts;
   std::vector<std::int64_t> happened;
   std::map<std::int64_t, std::vector<Signal>> decided;
@@ -138,9 +145,10 @@ std::optional<RunWords> run_words_in(std::string_view bytes);
 /// An order of RunOrder that all servers have got, and have yet to decide on.
 struct RunProposal {
   std::int64_t number = 0;
-  RunOrder order;
-  std::int64_t effective = 0;                  ///< iteration
-  std::vector<std::int32_t> awaited, refused;  ///< servers
+  RunOrder order{};
+  bool is_shown = false;       ///< to the ranks: else it waits until all have the last value
+  std::int64_t effective = 0;  ///< iteration
+  std::vector<std::int32_t> awaited{}, refused{};  ///< servers
 };
 /// Somebody has asked this server for it.
 struct RunOrderReceived {
@@ -152,6 +160,16 @@ struct RunSteeringSnapshot {
   std::vector<std::pair<std::int64_t, bool>>
       votes;  ///< of this server, that the others have yet to get
   std::int64_t next = 0;
+  std::map<std::string, std::int64_t> effective;  ///< by parameter: where the last value holds from
+};
+
+/// How the servers of the run meet; the last one holds.
+struct ServersMet {
+  std::string
+      own;  ///< offer of this server, with a credential: a secret. Before anybody else has it
+  std::string offers;  ///< of all of them, once they have met
+  std::string
+      why;  ///< "": not yet, or by whom they have met; or why this one goes on without the others
 };
 
 // ---- parameters, by their numbers in the model ----
@@ -218,8 +236,8 @@ using JournalRecord =
     std::variant<SignalReceived, SignalRequested, SignalsDecided, SignalsDeferred,
                  RunSignalsDeferred, SignalsSnapshot, RunIterationsSnapshot, RoundContributed,
                  RoundOutcome, RunView, RunRoundsSnapshot, RunOrderReceived, RunSteeringSnapshot,
-                 ParameterSet, IntegerSet, IterationEnded, ParameterSteered, ParametersSnapshot,
-                 LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
+                 ServersMet, ParameterSet, IntegerSet, IterationEnded, ParameterSteered,
+                 ParametersSnapshot, LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
 
 /// As bytes of a journal. Texts may hold any bytes.
 std::string encode(const JournalRecord& record);

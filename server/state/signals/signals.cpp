@@ -59,7 +59,7 @@ std::string Signals::request(const std::string& name) {
 
 void Signals::add_requested(std::uint32_t event) {
   if (of_run_.has(event)) return of_run_.request(event);
-  ready_.push_back({event, -1});
+  ready_.push_back({{event, -1}});
 }
 
 void Signals::open_next() {
@@ -72,6 +72,14 @@ std::vector<PendingSignal> Signals::take_pending(std::int64_t iteration) {
   std::stable_sort(taken.begin(), taken.end(), [this](const auto& a, const auto& b) {
     return clients_[a.client].rank() < clients_[b.client].rank();
   });
+  return taken;
+}
+
+std::vector<Signal> Signals::take_ready(std::int64_t iteration) {
+  std::vector<Signal> taken;
+  for (const ReadySignal& each : ready_)
+    if (each.after < iteration) taken.push_back(each.signal);
+  std::erase_if(ready_, [iteration](const ReadySignal& each) { return each.after < iteration; });
   return taken;
 }
 
@@ -89,14 +97,13 @@ void Signals::take_agreed(std::int64_t iteration) {
 }
 
 void Signals::defer_agreed(std::int64_t iteration) {
-  const std::vector<Signal> all = of_run_.take(iteration);
-  ready_.insert(ready_.end(), all.begin(), all.end());
+  for (const Signal& each : of_run_.take(iteration)) ready_.push_back({each, iteration});
 }
 
 std::vector<Signal> Signals::decide(std::int64_t iteration) {
   if (run_.model.events.empty()) return {};
   if (const auto known = decided_.find(iteration); known != decided_.end()) return known->second;
-  std::vector<Signal> all = std::exchange(ready_, {});
+  std::vector<Signal> all = take_ready(iteration);
   for (const PendingSignal& each : take_pending(iteration)) {
     if (awaits_all(each.event)) {
       count(each);
@@ -127,7 +134,7 @@ void Signals::defer(std::int64_t iteration) {
 bool Signals::undecide(std::int64_t iteration) {
   const auto found = decided_.find(iteration);
   if (found == decided_.end()) return false;
-  ready_.insert(ready_.end(), found->second.begin(), found->second.end());
+  for (const Signal& each : found->second) ready_.push_back({each, iteration});
   decided_.erase(found);
   return true;
 }
@@ -155,7 +162,7 @@ std::vector<std::string> Signals::never_happened() const {
   }
   std::vector<std::uint64_t> without_next(counts_.events());
   for (const PendingSignal& each : pending_.all()) without_next[each.event] += each.times;
-  for (const Signal& each : ready_) without_next[each.event] += each.times;
+  for (const ReadySignal& each : ready_) without_next[each.signal.event] += each.signal.times;
   for (std::uint32_t event = 0; event < without_next.size(); ++event) {
     if (without_next[event] > 0)
       add(event, without_next[event], "its iteration was dropped, and none came after it");
@@ -171,7 +178,7 @@ void Signals::apply(const SignalReceived& record) {
 }
 
 void Signals::apply(const SignalsDecided& record) {
-  ready_.clear();
+  take_ready(record.iteration);
   for (const PendingSignal& each : take_pending(record.iteration)) {
     if (awaits_all(each.event)) count(each);
   }

@@ -65,6 +65,7 @@ class Signals {
   std::int64_t missing(std::uint32_t event, std::string* why) const;
   bool undecide(std::int64_t iteration);
   void open_next();
+  std::vector<Signal> take_ready(std::int64_t iteration);
   std::vector<PendingSignal> take_pending(std::int64_t iteration);
   void count(const PendingSignal& signal) {
     counts_.add(signal.event, signal.client, signal.times);
@@ -77,7 +78,7 @@ class Signals {
   const Dropped& dropped_;
   RunIterations& of_run_;
   PendingSignals pending_;
-  std::vector<Signal> ready_;  // happen in the next iteration, whichever it is
+  std::vector<ReadySignal> ready_;
   // Of those that await all ranks of this server, and how often each has happened.
   CallCounts counts_;
   std::vector<std::int64_t> happened_;

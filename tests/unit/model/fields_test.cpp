@@ -35,6 +35,7 @@ TEST_F(Fields, HaveTheDefaultsOfTheSchema) {
   expect_the_defaults_of<Model>("simulation");
   expect_the_defaults_of<DedicatedFields>("dedicated");
   expect_the_defaults_of<BufferFields>("buffer");
+  expect_the_defaults_of<NetworkFields>("network");
   expect_the_defaults_of<Log>("log");
   expect_the_defaults_of<Parameter>("parameter");
   expect_the_defaults_of<TimeAxis>("time");
