@@ -3,9 +3,6 @@
 // make to it.
 #pragma once
 
-#include <netinet/in.h>
-#include <poll.h>
-
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +12,7 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
+#include "lib/comm/addresses.hpp"
 #include "lib/comm/links.hpp"
 #include "lib/comm/tls.hpp"
 #include "lib/os/descriptor.hpp"
@@ -24,6 +22,9 @@ namespace leat::comm {
 // Who connects says after the handshake which server it is, of which run, and whom it means; so does
 // who is connected to. A stranger costs a handshake at most, some times a second, and is counted. What cannot be sent is
 // kept up to a limit; a server that takes nothing for so long that it is passed loses its link.
+//
+// The addresses of a server are tried in turn, from the one on that worked last; a connection that is not there after an eighth of
+// `silence` gives way to the next.
 class TcpLinks final : public Links {
  public:
   struct Settings {
@@ -36,8 +37,9 @@ class TcpLinks final : public Links {
 
   TcpLinks(const Settings& settings, Credential credential);
 
-  /// Listens at these addresses, all at one port; "0.0.0.0" and "::" are all of a node.
-  Result<std::uint16_t> listen(const std::vector<std::string>& addresses);
+  /// Listens at these addresses, all at one port; "0.0.0.0" and "::" are all of a node. Port 0: a free one, which is returned; a server
+  /// that takes over for one that was killed asks for the port of that one.
+  Result<std::uint16_t> listen(const std::vector<std::string>& addresses, std::uint16_t port = 0);
   void set_cards(const std::vector<Card>& cards) override;
   void want(std::optional<Rank> peer, std::int64_t now_ns) override;
   void send(Rank to, std::string_view message) override;
@@ -51,13 +53,16 @@ class TcpLinks final : public Links {
   struct Connection {
     os::UniqueFd socket{};
     TlsStream tls;
+    SocketAddress address{};    // of the other end
     bool is_ours = false;       // we have connected
+    std::size_t route = 0;      // of ours: which address of the server
     bool is_connected = false;  // the socket
     bool said_hello = false;
     std::optional<Rank> peer{};  // known, or of ours: meant
     bool is_up = false;
     std::int64_t since_ns = 0;
     bool is_over = false;  // to be closed: another one has taken its place, or it takes nothing
+    std::string why_refused{};
     std::string unsent{};
   };
   /// So many connections of strangers a second are looked at.
@@ -67,16 +72,24 @@ class TcpLinks final : public Links {
     bool take(std::int64_t now_ns);
   };
 
+  Result<std::uint16_t> try_to_listen(const std::vector<std::string>& addresses,
+                                      std::uint16_t port);
   void connect(std::int64_t now_ns);
+  void connect_to(const std::string& address, std::uint16_t port, std::size_t route,
+                  std::int64_t now_ns);
+  void note_failure(const std::string& address, const std::string& why);
+  std::int64_t limit_ns(const Connection& connection) const;
+  void close_what_is_over(std::int64_t now_ns);
   void accept_some(int listener, std::int64_t now_ns);
-  bool is_of_a_card(const sockaddr_storage& from) const;
+  bool is_of_a_card(const SocketAddress& from) const;
+  bool take_part(Connection* connection, std::string* why);
   bool read(Connection* connection);
   bool write(Connection* connection);
   bool take_messages(Connection* connection);
   bool take_hello(Connection* connection, const std::string& message);
   std::string hello_text_for(Rank to) const;
-  bool refuse(Connection* connection, std::string why);
-  void close(std::size_t index, std::string why);
+  static bool refuse(Connection* connection, const std::string& why);
+  void close(std::size_t index, const std::string& why);
   Connection* link_to(Rank peer);
   bool is_trying() const;
 
@@ -88,7 +101,8 @@ class TcpLinks final : public Links {
   LinkEvents events_;
 
   std::optional<Rank> wanted_;
-  std::size_t next_address_ = 0;
+  std::map<Rank, std::size_t> worked_;  // which of a server's addresses
+  std::vector<std::string> failures_;   // of its addresses, since all were tried
   std::int64_t next_try_ns_ = 0, pause_ns_ = 0;
   std::int64_t deaf_until_ns_ = 0;  // there is no descriptor for another connection
   Allowance strangers_;

@@ -33,7 +33,7 @@ RULES = {
     "lib/node": (("lib/base", "lib/os"), POSIX),
     "lib/shm": (("lib/base", "lib/os", "lib/node"), ("boost/interprocess/",)),
     "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h")),
-    "lib/comm": (("lib/base", "lib/os"), (*POSIX, "openssl/", "arpa/inet.h", "netinet/")),
+    "lib/comm": (("lib/base", "lib/os"), (*POSIX, "openssl/", "arpa/inet.h", "ifaddrs.h", "net/if.h", "netinet/")),
     "lib/control": (("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model"), ("nlohmann/",)),
     "client-api/connect": (("client-api/api/leat.h", "client-api/api/leat_build.h", *LIBS_OF_RANKS),
                            ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
