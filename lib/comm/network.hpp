@@ -26,8 +26,8 @@ class Network {
     std::string why_alone{};    ///< "": it is not
     std::string why_waiting{};  ///< why the server above it cannot be reached, or ""
     RankSet dead{};
-    RankSet awaited{};  ///< in channel 0, at the last tick of Member
-    std::uint64_t refused = 0;
+    RankSet awaited{};          ///< in channel 0, at the last tick of Member
+    std::uint64_t refused = 0;  ///< connections of strangers, and messages without a sense
     std::string why_refused{};
   };
 
@@ -60,6 +60,8 @@ class Network {
   Member member_;                 // of the thread
   std::unique_ptr<Links> links_;  // of the thread
   View told_;                     // of the thread: what links know
+  std::uint64_t unread_ = 0;      // of the thread
+  std::string why_unread_;        // of the thread
   std::function<void()> wake_;
   os::UniqueFd doorbell_;
   mutable std::mutex mutex_;

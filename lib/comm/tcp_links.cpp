@@ -20,10 +20,12 @@ namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond;
 constexpr std::int64_t kLeastPause = 20 * kMillisecond, kMostPause = 500 * kMillisecond;
-constexpr std::int64_t kHelloLimit = 5 * kSecond;
-constexpr double kStrangersPerSecond = 50;
-constexpr int kMostAtOnce = 64;           // new connections, before others have their turn
-constexpr std::size_t kMostUnknown = 64;  // connections whose other end is not known yet
+constexpr double kStrangersPerSecond = 500, kStrangersOfAHandshake = 10;
+constexpr std::int64_t kDeafness = 20 * kMillisecond;
+constexpr int kBacklog = 512;
+constexpr int kMostAtOnce = 64;            // new connections, before others have their turn
+constexpr int kMostReads = 16;             // the same of reading
+constexpr std::size_t kMostUnknown = 128;  // connections whose other end has not knocked yet
 
 os::UniqueFd new_socket(int family) {
   return os::UniqueFd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -69,9 +71,10 @@ Result<std::uint16_t> TcpLinks::try_to_listen(const std::vector<std::string>& ad
     if (!address) return Error{Status::ERROR_CONFIG, "\"" + text + "\" is no address of this node"};
     os::UniqueFd listener = new_socket(address->bytes.ss_family);
     set(listener.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+    set_up(listener.get(), settings_.silence_ns);  // and what it accepts
     if (address->bytes.ss_family == AF_INET6) set(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
     if (!listener || bind(listener.get(), address->get(), address->size) != 0 ||
-        ::listen(listener.get(), SOMAXCONN) != 0 ||
+        ::listen(listener.get(), kBacklog) != 0 ||
         getsockname(listener.get(), address->get(), &address->size) != 0)
       return Error{Status::ERROR_SERVER,
                    "cannot listen at " + address->text() + ": " + os::errno_text(errno)};
@@ -166,36 +169,42 @@ bool TcpLinks::Allowance::take(std::int64_t now_ns) {
   return true;
 }
 
-bool TcpLinks::is_of_a_card(const SocketAddress& from) const {
-  return std::any_of(cards_.begin(), cards_.end(), [&from](const auto& card) {
-    const auto& all = card.second.addresses;
-    return std::any_of(all.begin(), all.end(), [&from](const std::string& each) {
-      const std::optional<SocketAddress> address = socket_address(each, from.port());
-      return address && address->text() == from.text();
-    });
-  });
+// Not for ever, however many there were.
+void TcpLinks::Allowance::take_more(double more) {
+  left = std::max(left - more, -kStrangersPerSecond);
 }
 
-// Of servers of the run all are looked at; what comes from elsewhere may be a server by another of its addresses.
+bool TcpLinks::is_unknown(const Connection& connection) {
+  return !connection.is_ours && !connection.tls.has_begun();
+}
+
+// The oldest gives way: a server says at once who it is, a stranger may say nothing.
+void TcpLinks::make_place() {
+  if (static_cast<std::size_t>(
+          std::count_if(connections_.begin(), connections_.end(), is_unknown)) < kMostUnknown)
+    return;
+  const auto oldest = std::find_if(connections_.begin(), connections_.end(), is_unknown);
+  refuse(&*oldest, "it has not said who it is, and others have come");
+  close(static_cast<std::size_t>(oldest - connections_.begin()), "");
+}
+
+// More than there is an allowance for wait in the queue of the system, servers among them.
 void TcpLinks::accept_some(int listener, std::int64_t now_ns) {
   for (int i = 0; i < kMostAtOnce; ++i) {
+    if (!strangers_.take(now_ns)) {
+      deaf_until_ns_ = now_ns + kDeafness;
+      return;
+    }
     SocketAddress from;
     os::UniqueFd socket(accept4(listener, from.get(), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
       const bool is_short =
           errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-      if (is_short) deaf_until_ns_ = now_ns + 100 * kMillisecond;
+      strangers_.give_back();
+      if (is_short) deaf_until_ns_ = now_ns + 5 * kDeafness;
       return;
     }
-    const auto unknown = std::count_if(connections_.begin(), connections_.end(),
-                                       [](const Connection& each) { return !each.is_up; });
-    if (!is_of_a_card(from) &&
-        (static_cast<std::size_t>(unknown) >= kMostUnknown || !strangers_.take(now_ns))) {
-      ++refused_;
-      why_refused_ = from.text() + ": too many connections";
-      continue;
-    }
-    set_up(socket.get(), settings_.silence_ns);
+    make_place();
     connections_.push_back({.socket = std::move(socket),
                             .tls = TlsStream(credential_, TlsStream::Side::accepts),
                             .address = from,
@@ -209,7 +218,10 @@ bool TcpLinks::take_hello(Connection* connection, const std::string& message) {
   const Hello own{settings_.self, connection->peer.value_or(-1), settings_.size, settings_.run};
   const std::string why = why_no_peer(theirs, own);
   if (!why.empty()) return refuse(connection, why);
-  if (!connection->is_ours) connection->tls.send(hello_text_for(theirs->from));
+  if (!connection->is_ours) {
+    strangers_.give_back();
+    connection->tls.send(hello_text_for(theirs->from));
+  }
   for (Connection& each : connections_)  // of a server that was started anew
     each.is_over |= &each != connection && each.is_up && each.peer == theirs->from;
   connection->peer = theirs->from;
@@ -254,11 +266,11 @@ bool TcpLinks::take_messages(Connection* connection) {
 
 bool TcpLinks::read(Connection* connection) {
   char bytes[65536];
-  while (true) {
+  for (int i = 0; i < kMostReads; ++i) {
     const ssize_t size = recv(connection->socket.get(), bytes, sizeof bytes, 0);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (size <= 0) {
-      if (!connection->is_up) refuse(connection, "it has closed the connection");
+      if (!connection->is_up) refuse(connection, "it has closed the connection without a word");
       return false;
     }
     const bool good = connection->tls.take_in({bytes, static_cast<std::size_t>(size)});
@@ -269,6 +281,7 @@ bool TcpLinks::read(Connection* connection) {
       return false;
     }
   }
+  return true;
 }
 
 bool TcpLinks::write(Connection* connection) {
@@ -300,6 +313,7 @@ void TcpLinks::close(std::size_t index, const std::string& why) {
   if (!closed.is_ours && !closed.why_refused.empty()) {
     ++refused_;
     why_refused_ = closed.address.text() + ": " + reason;
+    if (closed.tls.has_begun()) strangers_.take_more(kStrangersOfAHandshake);
   }
   if (closed.is_up && !link_to(*closed.peer))
     events_.push_back({LinkEvent::Kind::down, *closed.peer, {}});
@@ -308,7 +322,7 @@ void TcpLinks::close(std::size_t index, const std::string& why) {
 // One address that leads nowhere must not cost so long that a server is missed.
 std::int64_t TcpLinks::limit_ns(const Connection& connection) const {
   if (connection.is_up) return INT64_MAX;
-  if (!connection.is_ours) return connection.since_ns + kHelloLimit;
+  if (!connection.is_ours) return connection.since_ns + settings_.handshake_ns;
   const std::int64_t part = settings_.silence_ns / (connection.is_connected ? 2 : 8);
   return connection.since_ns + std::max(part, kLeastPause);
 }

@@ -20,7 +20,8 @@
 namespace leat::comm {
 
 // Who connects says after the handshake which server it is, of which run, and whom it means; so does
-// who is connected to. A stranger costs a handshake at most, some times a second, and is counted. What cannot be sent is
+// who is connected to. Strangers, from whatever node, are known by
+// their first bytes, are bounded together, and are counted, the last one with its address. What cannot be sent is
 // kept up to a limit; a server that takes nothing for so long that it is passed loses its link.
 //
 // The addresses of a server are tried in turn, from the one on that worked last; a connection that is not there after an eighth of
@@ -33,6 +34,7 @@ class TcpLinks final : public Links {
     std::string run{};            ///< the same for all servers of a run, another one for each run
     std::int64_t silence_ns = 0;  ///< a link on which nothing is acknowledged for so long is gone
     std::size_t most_unsent = std::size_t{64} << 20;
+    std::int64_t handshake_ns = 5'000'000'000;  ///< who has not said who it is by then is refused
   };
 
   TcpLinks(const Settings& settings, Credential credential);
@@ -65,11 +67,13 @@ class TcpLinks final : public Links {
     std::string why_refused{};
     std::string unsent{};
   };
-  /// So many connections of strangers a second are looked at.
+  /// So many connections of strangers a second are looked at; those of servers are given back.
   struct Allowance {
     double left = 0;
     std::int64_t at_ns = 0;
     bool take(std::int64_t now_ns);
+    void take_more(double more);
+    void give_back() { left += 1; }
   };
 
   Result<std::uint16_t> try_to_listen(const std::vector<std::string>& addresses,
@@ -81,7 +85,8 @@ class TcpLinks final : public Links {
   std::int64_t limit_ns(const Connection& connection) const;
   void close_what_is_over(std::int64_t now_ns);
   void accept_some(int listener, std::int64_t now_ns);
-  bool is_of_a_card(const SocketAddress& from) const;
+  void make_place();
+  static bool is_unknown(const Connection& connection);
   bool take_part(Connection* connection, std::string* why);
   bool read(Connection* connection);
   bool write(Connection* connection);
@@ -104,7 +109,7 @@ class TcpLinks final : public Links {
   std::map<Rank, std::size_t> worked_;  // which of a server's addresses
   std::vector<std::string> failures_;   // of its addresses, since all were tried
   std::int64_t next_try_ns_ = 0, pause_ns_ = 0;
-  std::int64_t deaf_until_ns_ = 0;  // there is no descriptor for another connection
+  std::int64_t deaf_until_ns_ = 0;  // no descriptor for another connection, or too many strangers
   Allowance strangers_;
   std::uint64_t refused_ = 0;
   std::string why_refused_, why_unreached_;

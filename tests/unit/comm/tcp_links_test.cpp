@@ -118,6 +118,117 @@ TEST(TcpLinks, ListenAtSeveralAddressesByOnePort) {
   EXPECT_FALSE(listen_at(&other, {"node7"}));
 }
 
+// ---- strangers ----
+
+os::UniqueFd stranger_at(std::uint16_t port, const std::string& bytes) {
+  SocketAddress address = *socket_address("127.0.0.1", port);
+  os::UniqueFd made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (connect(made.get(), address.get(), address.size) == 0) [[maybe_unused]]
+    const ssize_t sent = send(made.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return made;
+}
+
+// What a server says first.
+std::string first_bytes(const Credential& credential) {
+  return TlsStream(credential, TlsStream::Side::connects).take_out();
+}
+
+// Many that do nothing do not keep a server out, nor one that is there.
+TEST(TcpLinks, StrangersThatSayNothingGiveWayToOthers) {
+  const Credential credential = *Credential::make();
+  LinkEnd a = tcp_end(0, credential), b = tcp_end(1, credential);
+  const std::uint16_t port = port_of(&a, "127.0.0.1");
+  std::vector<os::UniqueFd> strangers;
+  for (int i = 0; i < 300; ++i) {
+    strangers.push_back(stranger_at(port, i % 2 ? "GET" : ""));
+    if (i % 50 == 0) a.poll();
+  }
+  b.links->set_cards({{0, "n0", port, {"127.0.0.1"}}});
+  b.links->want(0, os::now_ns());
+  ASSERT_TRUE(soon({&a, &b}, [&] { return b.seen[0].ups == 1; })) << b.links->why_unreached();
+  for (int i = 0; i < 300; ++i) strangers.push_back(stranger_at(port, ""));
+  ASSERT_TRUE(soon({&a, &b}, [&] { return a.links->refused() >= 600 - 128; }))
+      << a.links->refused();
+  EXPECT_EQ(a.links->why_refused().rfind("127.0.0.1:", 0), 0U) << a.links->why_refused();
+  EXPECT_EQ(a.seen[1].downs + b.seen[0].downs, 0);
+}
+
+TEST(TcpLinks, WhoDoesNotEndItsHandshakeIsRefusedInTime) {
+  const Credential credential = *Credential::make();
+  LinkEnd a{std::make_unique<TcpLinks>(TcpLinks::Settings{0, 2, "run", 2000 * kMs, 1000, 300 * kMs},
+                                       credential)};
+  const std::uint16_t port = port_of(&a, "127.0.0.1");
+  const std::string begin = first_bytes(credential);
+  std::vector<os::UniqueFd> strangers;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{31}, std::size_t{32}, begin.size()})
+    strangers.push_back(stranger_at(port, begin.substr(0, size)));
+  const std::int64_t begin_ns = os::now_ns();
+  ASSERT_TRUE(soon({&a}, [&] { return a.links->refused() == 4; }));
+  EXPECT_GE(os::now_ns() - begin_ns, 250 * kMs);
+  EXPECT_NE(a.links->why_refused().find("it has not said who it is"), std::string::npos);
+}
+
+TEST(TcpLinks, WhoIsOfAnotherRunOrRankOrCredentialIsRefusedWithItsAddress) {
+  const Credential credential = *Credential::make();
+  const struct {
+    TcpLinks::Settings settings;
+    bool has_credential;
+    const char* why;
+  } cases[] = {{{1, 2, "other", 2000 * kMs}, true, "another run"},
+               {{1, 3, "run", 2000 * kMs}, true, "another run"},
+               {{0, 2, "run", 2000 * kMs}, true, "it is server 0 and means server 1"},
+               {{1, 2, "run", 2000 * kMs}, false, "does not know the credential"}};
+  for (const auto& each : cases) {
+    LinkEnd a = tcp_end(0, credential);
+    LinkEnd b{std::make_unique<TcpLinks>(each.settings,
+                                         each.has_credential ? credential : *Credential::make())};
+    const std::uint16_t port = port_of(&a, "127.0.0.1");
+    const Rank meant = each.settings.self == 0 ? 1 : 0;
+    b.links->set_cards({{meant, "n0", port, {"127.0.0.1"}}});
+    b.links->want(meant, os::now_ns());
+    ASSERT_TRUE(soon({&a, &b}, [&] { return a.links->refused() > 0; })) << each.why;
+    EXPECT_EQ(a.links->why_refused().rfind("127.0.0.1:", 0), 0U);
+    EXPECT_NE(a.links->why_refused().find(each.why), std::string::npos) << a.links->why_refused();
+    EXPECT_TRUE(soon({&a, &b}, [&] { return b.says("has closed the connection"); }));
+    EXPECT_TRUE(a.seen.empty() && b.seen.empty());
+  }
+}
+
+std::int64_t thread_time_ns() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return used.tv_sec * 1000 * kMs + used.tv_nsec;
+}
+
+// As fast as one process can, of any kind: little of a core is used, and the server of the run comes in. But for who has
+// recorded what it says: he can listen to the network and end any connection.
+TEST(TcpLinks, AFloodOfStrangersIsBoundedAndKeepsNoServerOut) {
+  const Credential credential = *Credential::make();
+  const std::string recorded = first_bytes(credential);
+  const std::string kinds[] = {"", "GET / HTTP/1.1\r\n\r\n" + std::string(32, ' '),
+                               first_bytes(*Credential::make()), recorded};
+  for (const std::string& bytes : kinds) {
+    LinkEnd a = tcp_end(0, credential, 4000 * kMs), b = tcp_end(1, credential, 4000 * kMs);
+    const std::uint16_t port = port_of(&a, "127.0.0.1");
+    const pid_t flood = fork();
+    while (flood == 0) stranger_at(port, bytes);
+    const std::uint64_t at_once = bytes == recorded ? 100 : 500;  // so many may come
+    EXPECT_TRUE(soon({&a}, [&] { return a.links->refused() > at_once; }));
+    const std::int64_t begin_ns = os::now_ns();
+    const std::int64_t used_ns = thread_time_ns();
+    while (os::now_ns() < begin_ns + 1000 * kMs) a.poll(100 * kMs);
+    const double share = static_cast<double>(thread_time_ns() - used_ns) /
+                         static_cast<double>(os::now_ns() - begin_ns);
+    EXPECT_LT(share, 0.15) << bytes.size();
+    b.links->set_cards({{0, "n0", port, {"127.0.0.1"}}});
+    b.links->want(0, os::now_ns());
+    EXPECT_TRUE(bytes == recorded || soon({&a, &b}, [&] { return b.seen[0].ups == 1; }))
+        << b.links->why_unreached();
+    kill(flood, SIGKILL);
+    waitpid(flood, nullptr, 0);
+  }
+}
+
 // ---- on two nodes, which are network namespaces ----
 
 bool did(const std::string& command) { return std::system(command.c_str()) == 0; }
