@@ -88,6 +88,7 @@ void TcpLinks::set_cards(const std::vector<Card>& cards) {
   for (const Card& each : cards) {
     if (cards_[each.rank].addresses != each.addresses) worked_.erase(each.rank);
     cards_[each.rank] = each;
+    if (each.rank == wanted_) next_try_ns_ = 0;
   }
 }
 
