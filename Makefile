@@ -12,7 +12,7 @@ SANITIZED = shm_stress_test steering_stress_test
 
 FUZZ_SECONDS ?= 60
 
-FUZZED = xml expression events frames control
+FUZZED = xml expression events frames control messages hello tls
 
 .PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug sanitize fuzz soak format check setup clean
 

@@ -109,8 +109,14 @@ void Network::give_to_member(LinkEvents events) {
         member_.disconnected(each.peer);
         break;
       case LinkEvent::Kind::message:
-        if (std::optional<Message> message = message_in(each.bytes))
+        if (std::optional<Message> message = message_in(each.bytes)) {
           member_.receive(each.peer, std::move(*message));
+        } else {
+          ++unread_;
+          why_unread_ =
+              "server " + std::to_string(each.peer) +
+              " says what this one does not understand: is it of another version of Leat?";
+        }
     }
   }
 }
@@ -143,8 +149,8 @@ void Network::publish(bool has_ticked) {
     update(&status_.confirmed, member_.confirmed());
     is_news |= update(&status_.why_alone, member_.why_alone());
     update(&status_.why_waiting, links_->why_unreached());
-    update(&status_.refused, links_->refused());
-    update(&status_.why_refused, links_->why_refused());
+    update(&status_.refused, links_->refused() + unread_);
+    update(&status_.why_refused, unread_ ? why_unread_ : links_->why_refused());
     if (has_ticked) status_.awaited = member_.awaited(0);
     std::move(outcomes.begin(), outcomes.end(), std::back_inserter(outcomes_));
     has_outcomes_.store(!outcomes_.empty(), std::memory_order_relaxed);

@@ -54,6 +54,8 @@ class Network final : public Group {
   Member member_;                 // of the thread
   std::unique_ptr<Links> links_;  // of the thread
   View told_;                     // of the thread: what links know
+  std::uint64_t unread_ = 0;      // of the thread
+  std::string why_unread_;        // of the thread
   std::function<void()> wake_;
   os::UniqueFd doorbell_;
   mutable std::mutex mutex_;

@@ -1,69 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/comm/tcp_links.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
+#include "lib/base/text.hpp"
 #include "lib/comm/hello.hpp"
 #include "lib/os/clock.hpp"
+#include "lib/os/process.hpp"
 
 namespace leat::comm {
 namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond;
 constexpr std::int64_t kLeastPause = 20 * kMillisecond, kMostPause = 500 * kMillisecond;
-constexpr std::int64_t kHelloLimit = 5 * kSecond;
-constexpr double kStrangersPerSecond = 50;
-constexpr int kMostAtOnce = 64;           // new connections, before others have their turn
-constexpr std::size_t kMostUnknown = 64;  // connections whose other end is not known yet
-
-struct Address {
-  sockaddr_storage bytes{};
-  socklen_t size = 0;
-};
-
-std::optional<Address> address_of(const std::string& text, std::uint16_t port) {
-  Address address;
-  auto* const four = reinterpret_cast<sockaddr_in*>(&address.bytes);
-  auto* const six = reinterpret_cast<sockaddr_in6*>(&address.bytes);
-  if (inet_pton(AF_INET, text.c_str(), &four->sin_addr) == 1) {
-    four->sin_family = AF_INET;
-    four->sin_port = htons(port);
-    address.size = sizeof *four;
-  } else if (inet_pton(AF_INET6, text.c_str(), &six->sin6_addr) == 1) {
-    six->sin6_family = AF_INET6;
-    six->sin6_port = htons(port);
-    address.size = sizeof *six;
-  } else {
-    return std::nullopt;
-  }
-  return address;
-}
-
-std::string shown(const sockaddr_storage& address) {
-  char text[INET6_ADDRSTRLEN] = "";
-  const auto* const four = reinterpret_cast<const sockaddr_in*>(&address);
-  const auto* const six = reinterpret_cast<const sockaddr_in6*>(&address);
-  const void* const bytes = address.ss_family == AF_INET
-                                ? static_cast<const void*>(&four->sin_addr)
-                                : static_cast<const void*>(&six->sin6_addr);
-  inet_ntop(address.ss_family, bytes, text, sizeof text);
-  return text;
-}
-
-std::uint16_t port_of(int socket) {
-  sockaddr_storage own{};
-  socklen_t size = sizeof own;
-  if (getsockname(socket, reinterpret_cast<sockaddr*>(&own), &size) != 0) return 0;
-  return ntohs(own.ss_family == AF_INET ? reinterpret_cast<sockaddr_in*>(&own)->sin_port
-                                        : reinterpret_cast<sockaddr_in6*>(&own)->sin6_port);
-}
+constexpr double kStrangersPerSecond = 500, kStrangersOfAHandshake = 10;
+constexpr std::int64_t kDeafness = 20 * kMillisecond;
+constexpr int kMostAtOnce = 64;            // new connections, before others have their turn
+constexpr int kMostReads = 16;             // the same of reading
+constexpr std::size_t kMostUnknown = 128;  // connections whose other end has not knocked yet
 
 os::UniqueFd new_socket(int family) {
   return os::UniqueFd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -79,8 +40,11 @@ void set_up(int socket, std::int64_t silence_ns) {
   set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_ns / kMillisecond));
 }
 
-Error network_error(const std::string& what, int error) {
-  return {Status::ERROR_SERVER, what + ": " + std::strerror(error)};
+int error_of(int socket) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
+  return error;
 }
 
 }  // namespace
@@ -88,26 +52,28 @@ Error network_error(const std::string& what, int error) {
 TcpLinks::TcpLinks(const Settings& settings, Credential credential)
     : settings_(settings), credential_(std::move(credential)) {}
 
-Result<std::uint16_t> TcpLinks::listen(const std::vector<std::string>& addresses) {
-  std::uint16_t port = 0;
-  for (const std::string& text : addresses) {
-    const std::optional<Address> address = address_of(text, port);
-    if (!address) return Error{Status::ERROR_CONFIG, "\"" + text + "\" is no address of a network"};
-    os::UniqueFd listener = new_socket(address->bytes.ss_family);
-    if (address->bytes.ss_family == AF_INET6) set(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
-    if (!listener ||
-        bind(listener.get(), reinterpret_cast<const sockaddr*>(&address->bytes), address->size) !=
-            0 ||
-        ::listen(listener.get(), SOMAXCONN) != 0)
-      return network_error("cannot listen at " + text, errno);
-    port = port_of(listener.get());
-    listeners_.push_back(std::move(listener));
+void TcpLinks::adopt(Listening listening) {
+  for (os::UniqueFd& each : listening.sockets) {
+    set_up(each.get(), settings_.silence_ns);  // and what it accepts
+    listeners_.push_back(std::move(each));
   }
+}
+
+Result<std::uint16_t> TcpLinks::listen(const std::vector<std::string>& addresses,
+                                       std::uint16_t port) {
+  Result<Listening> listening = listen_at(addresses, port);
+  if (!listening) return listening.error();
+  port = listening->port;
+  adopt(std::move(*listening));
   return port;
 }
 
 void TcpLinks::set_cards(const std::vector<Card>& cards) {
-  for (const Card& each : cards) cards_[each.rank] = each;
+  for (const Card& each : cards) {
+    if (cards_[each.rank].addresses != each.addresses) worked_.erase(each.rank);
+    cards_[each.rank] = each;
+    if (each.rank == wanted_) next_try_ns_ = 0;
+  }
 }
 
 // ---- whom we connect to ----
@@ -117,7 +83,7 @@ void TcpLinks::want(std::optional<Rank> peer, std::int64_t now_ns) {
   wanted_ = peer;
   next_try_ns_ = now_ns;
   pause_ns_ = kLeastPause;
-  next_address_ = 0;
+  failures_.clear();
   why_unreached_.clear();
   for (std::size_t i = connections_.size(); i-- > 0;)
     if (connections_[i].is_ours && connections_[i].peer != peer) close(i, "");
@@ -135,33 +101,46 @@ bool TcpLinks::is_trying() const {
                      [](const Connection& each) { return each.is_ours; });
 }
 
+// The next of its addresses, and a pause when all were tried.
 void TcpLinks::connect(std::int64_t now_ns) {
   if (!wanted_ || now_ns < next_try_ns_ || link_to(*wanted_) || is_trying()) return;
-  const auto card = cards_.find(*wanted_);
-  next_try_ns_ = now_ns + pause_ns_;
-  pause_ns_ = std::min(2 * pause_ns_, kMostPause);
-  if (card == cards_.end() || card->second.addresses.empty()) {
+  const Card& card = cards_[*wanted_];
+  const std::size_t addresses = card.addresses.size();
+  if (failures_.size() >= addresses) failures_.clear();
+  if (failures_.size() + 1 >= addresses) {
+    next_try_ns_ = now_ns + pause_ns_;
+    pause_ns_ = std::min(2 * pause_ns_, kMostPause);
+  }
+  if (addresses == 0) {
     why_unreached_ = "nothing is known of where server " + std::to_string(*wanted_) + " is";
     return;
   }
-  const auto& addresses = card->second.addresses;
-  const std::string& text = addresses[next_address_++ % addresses.size()];
-  const std::optional<Address> address = address_of(text, card->second.port);
-  if (!address) return;
+  const std::size_t route = (worked_[*wanted_] + failures_.size()) % addresses;
+  connect_to(card.addresses[route], card.port, route, now_ns);
+}
+
+void TcpLinks::connect_to(const std::string& text, std::uint16_t port, std::size_t route,
+                          std::int64_t now_ns) {
+  const std::optional<SocketAddress> address = socket_address(text, port);
+  if (!address) return note_failure(text, "it is no address that this node can reach");
   os::UniqueFd made = new_socket(address->bytes.ss_family);
-  if (!made) return;
-  set_up(made.get(), settings_.silence_ns);
-  const int result =
-      ::connect(made.get(), reinterpret_cast<const sockaddr*>(&address->bytes), address->size);
-  if (result != 0 && errno != EINPROGRESS) {
-    why_unreached_ = text + ":" + std::to_string(card->second.port) + ": " + std::strerror(errno);
-    return;
-  }
+  if (made) set_up(made.get(), settings_.silence_ns);
+  if (!made || (::connect(made.get(), address->get(), address->size) != 0 && errno != EINPROGRESS))
+    return note_failure(address->text(), os::errno_text(errno));
   connections_.push_back({.socket = std::move(made),
                           .tls = TlsStream(credential_, TlsStream::Side::connects),
+                          .address = *address,
                           .is_ours = true,
+                          .route = route,
                           .peer = wanted_,
                           .since_ns = now_ns});
+}
+
+void TcpLinks::note_failure(const std::string& address, const std::string& why) {
+  failures_.push_back(address + ": " + why);
+  const std::string& node = cards_[*wanted_].name;
+  why_unreached_ = "server " + std::to_string(*wanted_) + (node.empty() ? "" : " on node " + node) +
+                   " cannot be reached: " + joined(failures_, "; ");
 }
 
 // ---- who connects to us ----
@@ -175,37 +154,45 @@ bool TcpLinks::Allowance::take(std::int64_t now_ns) {
   return true;
 }
 
-bool TcpLinks::is_of_a_card(const sockaddr_storage& from) const {
-  const std::string text = shown(from);
-  return std::any_of(cards_.begin(), cards_.end(), [&text](const auto& card) {
-    return std::count(card.second.addresses.begin(), card.second.addresses.end(), text) > 0;
-  });
+// Not for ever, however many there were.
+void TcpLinks::Allowance::take_more(double more) {
+  left = std::max(left - more, -kStrangersPerSecond);
 }
 
-// Of servers of the run all are looked at; what comes from elsewhere may be a server by another of its addresses.
+bool TcpLinks::is_unknown(const Connection& connection) {
+  return !connection.is_ours && !connection.tls.has_begun();
+}
+
+// The oldest gives way: a server says at once who it is, a stranger may say nothing.
+void TcpLinks::make_place() {
+  if (static_cast<std::size_t>(
+          std::count_if(connections_.begin(), connections_.end(), is_unknown)) < kMostUnknown)
+    return;
+  const auto oldest = std::find_if(connections_.begin(), connections_.end(), is_unknown);
+  refuse(&*oldest, "it has not said who it is, and others have come");
+  close(static_cast<std::size_t>(oldest - connections_.begin()), "");
+}
+
+// More than there is an allowance for wait in the queue of the system, servers among them.
 void TcpLinks::accept_some(int listener, std::int64_t now_ns) {
   for (int i = 0; i < kMostAtOnce; ++i) {
-    sockaddr_storage from{};
-    socklen_t size = sizeof from;
-    os::UniqueFd socket(
-        accept4(listener, reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!strangers_.take(now_ns)) {
+      deaf_until_ns_ = now_ns + kDeafness;
+      return;
+    }
+    SocketAddress from;
+    os::UniqueFd socket(accept4(listener, from.get(), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
       const bool is_short =
           errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-      if (is_short) deaf_until_ns_ = now_ns + 100 * kMillisecond;
+      strangers_.give_back();
+      if (is_short) deaf_until_ns_ = now_ns + 5 * kDeafness;
       return;
     }
-    const auto unknown = std::count_if(connections_.begin(), connections_.end(),
-                                       [](const Connection& each) { return !each.is_up; });
-    if (!is_of_a_card(from) &&
-        (static_cast<std::size_t>(unknown) >= kMostUnknown || !strangers_.take(now_ns))) {
-      ++refused_;
-      why_refused_ = "too many connections from " + shown(from);
-      continue;
-    }
-    set_up(socket.get(), settings_.silence_ns);
+    make_place();
     connections_.push_back({.socket = std::move(socket),
                             .tls = TlsStream(credential_, TlsStream::Side::accepts),
+                            .address = from,
                             .is_connected = true,
                             .since_ns = now_ns});
   }
@@ -216,13 +203,20 @@ bool TcpLinks::take_hello(Connection* connection, const std::string& message) {
   const Hello own{settings_.self, connection->peer.value_or(-1), settings_.size, settings_.run};
   const std::string why = why_no_peer(theirs, own);
   if (!why.empty()) return refuse(connection, why);
-  if (!connection->is_ours) connection->tls.send(hello_text_for(theirs->from));
+  if (!connection->is_ours) {
+    strangers_.give_back();
+    connection->tls.send(hello_text_for(theirs->from));
+  }
   for (Connection& each : connections_)  // of a server that was started anew
     each.is_over |= &each != connection && each.is_up && each.peer == theirs->from;
   connection->peer = theirs->from;
   connection->is_up = true;
-  pause_ns_ = kLeastPause;
-  if (connection->is_ours) why_unreached_.clear();
+  if (connection->is_ours) {
+    worked_[theirs->from] = connection->route;
+    pause_ns_ = kLeastPause;
+    failures_.clear();
+    why_unreached_.clear();
+  }
   events_.push_back({LinkEvent::Kind::up, theirs->from, {}});
   return true;
 }
@@ -231,10 +225,8 @@ std::string TcpLinks::hello_text_for(Rank to) const {
   return hello_text({settings_.self, to, settings_.size, settings_.run});
 }
 
-bool TcpLinks::refuse(Connection* connection, std::string why) {
-  ++refused_;
-  why_refused_ = std::move(why);
-  if (connection->is_ours) why_unreached_ = why_refused_;
+bool TcpLinks::refuse(Connection* connection, const std::string& why) {
+  connection->why_refused = why;
   return false;
 }
 
@@ -259,11 +251,11 @@ bool TcpLinks::take_messages(Connection* connection) {
 
 bool TcpLinks::read(Connection* connection) {
   char bytes[65536];
-  while (true) {
+  for (int i = 0; i < kMostReads; ++i) {
     const ssize_t size = recv(connection->socket.get(), bytes, sizeof bytes, 0);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (size <= 0) {
-      if (!connection->is_up) refuse(connection, "it has closed the connection");
+      if (!connection->is_up) refuse(connection, "it has closed the connection without a word");
       return false;
     }
     const bool good = connection->tls.take_in({bytes, static_cast<std::size_t>(size)});
@@ -274,6 +266,7 @@ bool TcpLinks::read(Connection* connection) {
       return false;
     }
   }
+  return true;
 }
 
 bool TcpLinks::write(Connection* connection) {
@@ -296,23 +289,56 @@ bool TcpLinks::write(Connection* connection) {
   return connection->unsent.size() <= settings_.most_unsent;
 }
 
-void TcpLinks::close(std::size_t index, std::string why) {
+void TcpLinks::close(std::size_t index, const std::string& why) {
   Connection closed = std::move(connections_[index]);
   connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(index));
-  if (closed.is_ours && !closed.is_up && why_unreached_.empty()) why_unreached_ = std::move(why);
+  const std::string& reason = closed.why_refused.empty() ? why : closed.why_refused;
+  if (closed.is_ours && !closed.is_up && closed.peer == wanted_)
+    note_failure(closed.address.text(), reason);
+  if (!closed.is_ours && !closed.why_refused.empty()) {
+    ++refused_;
+    why_refused_ = closed.address.text() + ": " + reason;
+    if (closed.tls.has_begun()) strangers_.take_more(kStrangersOfAHandshake);
+  }
   if (closed.is_up && !link_to(*closed.peer))
     events_.push_back({LinkEvent::Kind::down, *closed.peer, {}});
 }
 
-LinkEvents TcpLinks::poll(std::int64_t until_ns, int wake) {
-  std::int64_t now_ns = os::now_ns();
-  connect(now_ns);
+// One address that leads nowhere must not cost so long that a server is missed.
+std::int64_t TcpLinks::limit_ns(const Connection& connection) const {
+  if (connection.is_up) return INT64_MAX;
+  if (!connection.is_ours) return connection.since_ns + settings_.handshake_ns;
+  const std::int64_t part = settings_.silence_ns / (connection.is_connected ? 2 : 8);
+  return connection.since_ns + std::max(part, kLeastPause);
+}
+
+void TcpLinks::close_what_is_over(std::int64_t now_ns) {
   for (std::size_t i = connections_.size(); i-- > 0;) {
     Connection& each = connections_[i];
-    const bool is_late = !each.is_up && now_ns - each.since_ns > kHelloLimit;
-    if (each.is_over || is_late || !write(&each))
-      close(i, is_late ? "it does not answer" : "it has closed the connection");
+    const bool is_late = now_ns > limit_ns(each);
+    if (is_late) refuse(&each, each.is_ours ? "it does not answer" : "it has not said who it is");
+    if (each.is_over || is_late || !write(&each)) close(i, "it has closed the connection");
   }
+}
+
+// Whatever has happened to its socket. False: it is to be closed, for `why`.
+bool TcpLinks::take_part(Connection* connection, std::string* why) {
+  if (!connection->is_connected) {
+    if (const int error = error_of(connection->socket.get()); error != 0) {
+      *why = os::errno_text(error);
+      return false;
+    }
+    connection->is_connected = true;
+  }
+  const bool good = read(connection) && write(connection);
+  if (!good) *why = connection->tls.why_broken();
+  return good;
+}
+
+LinkEvents TcpLinks::poll(std::int64_t until_ns, int wake) {
+  std::int64_t now_ns = os::now_ns();
+  close_what_is_over(now_ns);
+  connect(now_ns);
   std::vector<pollfd> waiting{{wake, POLLIN, 0}};
   const short listens = now_ns < deaf_until_ns_ ? 0 : POLLIN;
   if (!listens) until_ns = std::min(until_ns, deaf_until_ns_);
@@ -322,29 +348,17 @@ LinkEvents TcpLinks::poll(std::int64_t until_ns, int wake) {
     const bool writes = !each.is_connected || !each.unsent.empty();
     waiting.push_back(
         {each.socket.get(), static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
+    until_ns = std::min(until_ns, limit_ns(each));
   }
-  if (wanted_ && !is_trying()) until_ns = std::min(until_ns, std::max(next_try_ns_, now_ns));
+  if (wanted_ && !is_trying()) until_ns = std::min(until_ns, next_try_ns_);
   if (!events_.empty()) until_ns = now_ns;
   const std::int64_t wait_ns = std::clamp<std::int64_t>(until_ns - now_ns, 0, kSecond);
   const timespec wait{wait_ns / kSecond, wait_ns % kSecond};
   ppoll(waiting.data(), waiting.size(), &wait, nullptr);
   now_ns = os::now_ns();
   for (std::size_t i = connections_.size(); i-- > 0;) {
-    Connection& each = connections_[i];
-    const short seen = waiting[first + i].revents;
-    if (!seen) continue;
-    if (!each.is_connected) {
-      int error = 0;
-      socklen_t size = sizeof error;
-      getsockopt(each.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-      if (error != 0) {
-        close(i, std::strerror(error));
-        continue;
-      }
-      each.is_connected = true;
-    }
-    const bool good = read(&each) && write(&each);
-    if (!good) close(i, each.tls.why_broken());
+    std::string why;
+    if (waiting[first + i].revents && !take_part(&connections_[i], &why)) close(i, why);
   }
   for (std::size_t i = 1; i < first; ++i)
     if (waiting[i].revents) accept_some(waiting[i].fd, now_ns);

@@ -3,9 +3,6 @@
 // make to it.
 #pragma once
 
-#include <netinet/in.h>
-#include <poll.h>
-
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,15 +12,21 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
+#include "lib/comm/addresses.hpp"
 #include "lib/comm/links.hpp"
+#include "lib/comm/listening.hpp"
 #include "lib/comm/tls.hpp"
 #include "lib/os/descriptor.hpp"
 
 namespace leat::comm {
 
 // Who connects says after the handshake which server it is, of which run, and whom it means; so does
-// who is connected to. A stranger costs a handshake at most, some times a second, and is counted. What cannot be sent is
+// who is connected to. Strangers, from whatever node, are known by
+// their first bytes, are bounded together, and are counted, the last one with its address. What cannot be sent is
 // kept up to a limit; a server that takes nothing for so long that it is passed loses its link.
+//
+// The addresses of a server are tried in turn, from the one on that worked last; a connection that is not there after an eighth of
+// `silence` gives way to the next.
 class TcpLinks final : public Links {
  public:
   struct Settings {
@@ -32,16 +35,15 @@ class TcpLinks final : public Links {
     std::string run{};            ///< the same for all servers of a run, another one for each run
     std::int64_t silence_ns = 0;  ///< a link on which nothing is acknowledged for so long is gone
     std::size_t most_unsent = std::size_t{64} << 20;
+    std::int64_t handshake_ns = 5'000'000'000;  ///< who has not said who it is by then is refused
   };
 
   TcpLinks(const Settings& settings, Credential credential);
 
   /// Sockets that listen already.
-  void adopt(std::vector<os::UniqueFd> listeners) {
-    for (os::UniqueFd& each : listeners) listeners_.push_back(std::move(each));
-  }
-  /// Listens at these addresses, all at one port; "0.0.0.0" and "::" are all of a node.
-  Result<std::uint16_t> listen(const std::vector<std::string>& addresses);
+  void adopt(Listening listening);
+  /// At these addresses; see listen_at().
+  Result<std::uint16_t> listen(const std::vector<std::string>& addresses, std::uint16_t port = 0);
   void set_cards(const std::vector<Card>& cards) override;
   void want(std::optional<Rank> peer, std::int64_t now_ns) override;
   void send(Rank to, std::string_view message) override;
@@ -55,32 +57,44 @@ class TcpLinks final : public Links {
   struct Connection {
     os::UniqueFd socket{};
     TlsStream tls;
+    SocketAddress address{};    // of the other end
     bool is_ours = false;       // we have connected
+    std::size_t route = 0;      // of ours: which address of the server
     bool is_connected = false;  // the socket
     bool said_hello = false;
     std::optional<Rank> peer{};  // known, or of ours: meant
     bool is_up = false;
     std::int64_t since_ns = 0;
     bool is_over = false;  // to be closed: another one has taken its place, or it takes nothing
+    std::string why_refused{};
     std::string unsent{};
   };
-  /// So many connections of strangers a second are looked at.
+  /// So many connections of strangers a second are looked at; those of servers are given back.
   struct Allowance {
     double left = 0;
     std::int64_t at_ns = 0;
     bool take(std::int64_t now_ns);
+    void take_more(double more);
+    void give_back() { left += 1; }
   };
 
   void connect(std::int64_t now_ns);
+  void connect_to(const std::string& address, std::uint16_t port, std::size_t route,
+                  std::int64_t now_ns);
+  void note_failure(const std::string& address, const std::string& why);
+  std::int64_t limit_ns(const Connection& connection) const;
+  void close_what_is_over(std::int64_t now_ns);
   void accept_some(int listener, std::int64_t now_ns);
-  bool is_of_a_card(const sockaddr_storage& from) const;
+  void make_place();
+  static bool is_unknown(const Connection& connection);
+  bool take_part(Connection* connection, std::string* why);
   bool read(Connection* connection);
   bool write(Connection* connection);
   bool take_messages(Connection* connection);
   bool take_hello(Connection* connection, const std::string& message);
   std::string hello_text_for(Rank to) const;
-  bool refuse(Connection* connection, std::string why);
-  void close(std::size_t index, std::string why);
+  static bool refuse(Connection* connection, const std::string& why);
+  void close(std::size_t index, const std::string& why);
   Connection* link_to(Rank peer);
   bool is_trying() const;
 
@@ -92,9 +106,10 @@ class TcpLinks final : public Links {
   LinkEvents events_;
 
   std::optional<Rank> wanted_;
-  std::size_t next_address_ = 0;
+  std::map<Rank, std::size_t> worked_;  // which of a server's addresses
+  std::vector<std::string> failures_;   // of its addresses, since all were tried
   std::int64_t next_try_ns_ = 0, pause_ns_ = 0;
-  std::int64_t deaf_until_ns_ = 0;  // there is no descriptor for another connection
+  std::int64_t deaf_until_ns_ = 0;  // no descriptor for another connection, or too many strangers
   Allowance strangers_;
   std::uint64_t refused_ = 0;
   std::string why_refused_, why_unreached_;

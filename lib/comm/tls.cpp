@@ -2,9 +2,11 @@
 #include "lib/comm/tls.hpp"
 
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
@@ -90,6 +92,29 @@ int is_ours(X509_STORE_CTX* check, void* own) {
   return same ? 1 : 0;
 }
 
+constexpr std::size_t kNonceBytes = TlsStream::kKnockBytes / 2;
+
+std::string knock_key_of(const std::string& credential) {
+  const std::string text = "knock of servers of Leat\n" + credential;
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha256(), nullptr) != 1) return "";
+  return {digest, digest + size};
+}
+
+/// "" when OpenSSL cannot.
+std::string knock_with(std::string_view nonce, const std::string& key) {
+  unsigned char proof[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(nonce.data());
+  if (!HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes, nonce.size(), proof,
+            &size))
+    return "";
+  std::string knock(nonce);
+  knock.append(reinterpret_cast<const char*>(proof), TlsStream::kKnockBytes - kNonceBytes);
+  return knock;
+}
+
 // Sessions are not resumed: each connection proves anew that both have the key.
 std::shared_ptr<SSL_CTX> context_with(X509* certificate, EVP_PKEY* key) {
   std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_method()), SSL_CTX_free);
@@ -122,33 +147,56 @@ Result<Credential> Credential::from_text(const std::string& text) {
   if (!bio) return credential_error("read");
   const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
   const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
-  Credential credential;
-  if (certificate && key) credential.context_ = context_with(certificate.get(), key.get());
-  if (!credential.context_) return credential_error("read");
-  credential.text_ = text;
-  credential.fingerprint_ = fingerprint_of(certificate.get());
-  return credential;
+  auto shared = std::make_shared<Credential::Shared>();
+  if (certificate && key) shared->context = context_with(certificate.get(), key.get());
+  shared->knock_key = knock_key_of(text);
+  if (!shared->context || shared->knock_key.empty()) return credential_error("read");
+  shared->text = text;
+  shared->fingerprint = fingerprint_of(certificate.get());
+  return Credential(std::move(shared));
 }
 
 // ---- a connection ----
 
-TlsStream::TlsStream(const Credential& credential, Side side)
-    : ssl_(SSL_new(credential.context_.get()), SSL_free) {
+TlsStream::TlsStream(const Credential& credential, Side side) : credential_(credential.shared_) {
+  if (side == Side::connects) begin(side);
+}
+
+bool TlsStream::begin(Side side) {
+  ssl_.reset(SSL_new(credential_->context.get()), SSL_free);
   BIO* const in = BIO_new(BIO_s_mem());
   BIO* const out = BIO_new(BIO_s_mem());
   if (!ssl_ || !in || !out) {
     BIO_free(in);
     BIO_free(out);
-    fail("no memory for a connection");
-    return;
+    return fail("no memory for a connection");
   }
   SSL_set_bio(ssl_.get(), in, out);
-  if (side == Side::connects) {
-    SSL_set_connect_state(ssl_.get());
-  } else {
+  if (side == Side::accepts) {
     SSL_set_accept_state(ssl_.get());
+    return true;
   }
-  go_on();
+  SSL_set_connect_state(ssl_.get());
+  std::string nonce(kNonceBytes, '\0');
+  const bool is_random =
+      RAND_bytes(reinterpret_cast<unsigned char*>(nonce.data()), kNonceBytes) == 1;
+  const std::string knock = is_random ? knock_with(nonce, credential_->knock_key) : "";
+  if (knock.empty()) return fail("cannot make a knock: " + openssl_error());
+  BIO_write(out, knock.data(), static_cast<int>(knock.size()));
+  return go_on();
+}
+
+// Takes it out of the bytes. False: it is none.
+bool TlsStream::take_knock(std::string_view* bytes) {
+  const std::size_t taken = std::min(kKnockBytes - knock_.size(), bytes->size());
+  knock_ += bytes->substr(0, taken);
+  bytes->remove_prefix(taken);
+  if (knock_.size() < kKnockBytes) return true;
+  const std::string right =
+      knock_with(std::string_view(knock_).substr(0, kNonceBytes), credential_->knock_key);
+  if (right.size() != kKnockBytes || CRYPTO_memcmp(right.data(), knock_.data(), kKnockBytes) != 0)
+    return fail("it does not know the credential of this run");
+  return begin(Side::accepts);
 }
 
 bool TlsStream::fail(std::string why) {
@@ -176,6 +224,8 @@ bool TlsStream::go_on() {
 
 bool TlsStream::take_in(std::string_view bytes) {
   if (!why_broken_.empty()) return false;
+  if (!ssl_ && !take_knock(&bytes)) return false;
+  if (!ssl_ || bytes.empty()) return true;
   if (BIO_write(SSL_get_rbio(ssl_.get()), bytes.data(), static_cast<int>(bytes.size())) !=
       static_cast<int>(bytes.size()))
     return fail("no memory for what has come");

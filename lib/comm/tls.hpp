@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/base/status.hpp"
@@ -25,25 +26,35 @@ class Credential {
   static Result<Credential> from_text(const std::string& text);
 
   /// Certificate and key in PEM. A secret: for files and messages that only servers of the run read.
-  const std::string& text() const { return text_; }
+  const std::string& text() const { return shared_->text; }
   /// SHA-256 of the certificate, in hexadecimal digits. Anybody may know it.
-  const std::string& fingerprint() const { return fingerprint_; }
+  const std::string& fingerprint() const { return shared_->fingerprint; }
 
  private:
   friend class TlsStream;
-  Credential() = default;
+  struct Shared {
+    std::string text{}, fingerprint{}, knock_key{};
+    std::shared_ptr<ssl_ctx_st> context{};
+  };
+  explicit Credential(std::shared_ptr<const Shared> shared) : shared_(std::move(shared)) {}
 
-  std::string text_, fingerprint_;
-  std::shared_ptr<ssl_ctx_st> context_;
+  std::shared_ptr<const Shared> shared_;
 };
 
 // One end of a connection, by TLS 1.3. The other end has to show the same certificate and prove that
 // it has its key; nothing else that it says of itself matters, nor do clocks. A message has four bytes
-// with its size in front, little-endian. Not thread-safe.
+// with its size in front, little-endian.
+//
+// Who connects sends a knock first: a number at random and what only somebody with the credential can make of it. That is seen
+// in a microsecond, where a handshake takes some hundred, so strangers cannot keep a server busy with them. A recorded knock
+// leads to a handshake, and no further.
+//
+// Not thread-safe.
 class TlsStream {
  public:
   enum class Side { connects, accepts };
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;  ///< of a message
+  static constexpr std::size_t kKnockBytes = 32;
 
   TlsStream(const Credential& credential, Side side);
 
@@ -55,18 +66,24 @@ class TlsStream {
   bool send(std::string_view message);
   std::vector<std::string> take_messages();
 
+  /// One that accepts: the other end has knocked, and the handshake has begun.
+  bool has_begun() const noexcept { return ssl_ != nullptr; }
   /// The other end has proved who it is.
   bool is_open() const noexcept { return is_open_; }
   const std::string& why_broken() const noexcept { return why_broken_; }
 
  private:
+  bool begin(Side side);
+  bool take_knock(std::string_view* bytes);
   bool go_on();
   bool read();
   bool write(std::string_view bytes);
   bool take_apart();
   bool fail(std::string why);
 
+  std::shared_ptr<const Credential::Shared> credential_;
   std::shared_ptr<ssl_st> ssl_;
+  std::string knock_;  // of one that accepts, as far as it has come
   bool is_open_ = false;
   std::string why_broken_;
   std::string waiting_;   // until it is open

@@ -40,7 +40,7 @@ Result<std::unique_ptr<comm::Links>> links_by_tcp(const Run& run, ConnectParts* 
                                                                 .run = parts->meeting.run,
                                                                 .silence_ns = patience_ns(run) / 2},
                                        *credential);
-  links->adopt(std::move(parts->listening.sockets));
+  links->adopt(std::move(parts->listening));
   links->set_cards(parts->meeting.cards);
   return std::unique_ptr<comm::Links>(std::move(links));
 }

@@ -161,6 +161,16 @@ def _of_places(sections):
     return _most(sections.get("places", {}).get("ratios", {}).values(), lambda row: row["median"])
 
 
+def _of_network(part, figure, servers):
+    """Of so many servers; a quick bench has fewer."""
+
+    def measured(sections):
+        row = sections.get("network", {}).get(part, {})
+        return row[figure] if row.get("servers") == servers else None
+
+    return measured
+
+
 KIB = 1024
 TARGETS = (
     Target(
@@ -311,6 +321,35 @@ TARGETS = (
         ratio,
         "processor time: `leat_write` copies twice where `pwrite` copies once, and no core is idle; the second copy "
         "is as long as the row *in calls* says",
+    ),
+    Target(
+        "agreement of 256 servers, 50 us from one to the next",
+        5e6,
+        _of_network("agreement", "ns", 256),
+        time_text,
+        "the processor time of the root",
+    ),
+    Target(
+        "1,024 servers of this machine find each other",
+        2e9,
+        _of_network("connecting", "ns", 1024),
+        time_text,
+        "processor time, on so many cores as this machine has",
+    ),
+    Target("memory of each of them", 1024, _of_network("connecting", "kib_per_server", 1024), lambda kib: f"{kib:.0f} KiB", ""),
+    Target(
+        "a round of 1,000 exact sums of 8 servers of this machine",
+        2e6,
+        _of_network("sums", "ns", 8),
+        time_text,
+        "processor time: each sum is memory of its own",
+    ),
+    Target(
+        "a flood of strangers, of a core",
+        0.04,
+        lambda s: _most(s.get("network", {}).get("strangers", []), lambda row: row["share"]),
+        lambda share: f"{100 * share:.1f} %",
+        "",
     ),
     Target("lines of the XML of OPM Flow, in Leat's own language", 25, lambda s: s.get("damaris", {}).get("lines"), str, ""),
 )

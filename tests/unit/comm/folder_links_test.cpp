@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,41 +13,19 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <random>
 
 #include "lib/comm/hello.hpp"
 #include "lib/comm/network.hpp"
-#include "lib/os/clock.hpp"
+#include "tests/support/link_end.hpp"
 
 namespace leat::comm {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = LinkEvent::Kind;
-
-constexpr std::int64_t kMs = 1'000'000;
-
-struct Seen {
-  int ups = 0, downs = 0;
-  std::vector<std::string> messages{};
-};
-
-// A server that keeps what has come.
-struct End {
-  std::unique_ptr<FolderLinks> links;
-  os::UniqueFd wake{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
-  std::map<Rank, Seen> seen{};
-
-  void poll(std::int64_t ns = kMs) {
-    for (LinkEvent& each : links->poll(os::now_ns() + ns, wake.get())) {
-      Seen& of = seen[each.peer];
-      of.ups += each.kind == Kind::up;
-      of.downs += each.kind == Kind::down;
-      if (each.kind == Kind::message) of.messages.push_back(std::move(each.bytes));
-    }
-  }
-};
+using test::kMs;
+using test::LinkEnd;
+using test::soon;
 
 class FolderLinksTest : public ::testing::Test {
  protected:
@@ -61,7 +38,7 @@ class FolderLinksTest : public ::testing::Test {
   FolderLinks::Settings settings(Rank self, Rank size = 2, const std::string& run = "run") const {
     return {self, size, run, 2000 * kMs, path_, std::size_t{64} << 20};
   }
-  End end(Rank self, Rank size = 2, const std::string& run = "run") const {
+  LinkEnd end(Rank self, Rank size = 2, const std::string& run = "run") const {
     Result<std::unique_ptr<FolderLinks>> links = FolderLinks::open(settings(self, size, run));
     EXPECT_TRUE(links) << links.error().message;
     return {std::move(*links)};
@@ -72,19 +49,9 @@ class FolderLinksTest : public ::testing::Test {
   std::string path_;
 };
 
-bool soon(const std::vector<End*>& ends, const std::function<bool()>& condition,
-          std::int64_t ns = 20'000 * kMs) {
-  const std::int64_t until = os::now_ns() + ns;
-  while (!condition()) {
-    if (os::now_ns() > until) return false;
-    for (End* each : ends) each->poll();
-  }
-  return true;
-}
-
 TEST_F(FolderLinksTest, CarryMessagesBothWaysAndLeaveNothing) {
   {
-    End a = end(0), b = end(1);
+    LinkEnd a = end(0), b = end(1);
     b.links->want(0, os::now_ns());
     ASSERT_TRUE(soon({&a, &b}, [&] { return a.seen[1].ups == 1 && b.seen[0].ups == 1; }));
     const std::string large(20'000'000, 'x');
@@ -107,9 +74,9 @@ TEST_F(FolderLinksTest, CarryMessagesBothWaysAndLeaveNothing) {
 }
 
 TEST_F(FolderLinksTest, OneThatEndsIsMissedAtOnce) {
-  End a = end(0);
+  LinkEnd a = end(0);
   {
-    End b = end(1);
+    LinkEnd b = end(1);
     b.links->want(0, os::now_ns());
     ASSERT_TRUE(soon({&a, &b}, [&] { return b.seen[0].ups == 1; }));
     b.links->send(0, "the last word");
@@ -119,17 +86,17 @@ TEST_F(FolderLinksTest, OneThatEndsIsMissedAtOnce) {
 }
 
 TEST_F(FolderLinksTest, WhoIsNotThereYetIsTriedAgain) {
-  End b = end(1);
+  LinkEnd b = end(1);
   b.links->want(0, os::now_ns());
   ASSERT_TRUE(soon({&b}, [&] { return !b.links->why_unreached().empty(); }));
-  EXPECT_NE(b.links->why_unreached().find("server 0 has not started"), std::string::npos);
-  End a = end(0);
+  EXPECT_TRUE(b.says("server 0 has not started"));
+  LinkEnd a = end(0);
   EXPECT_TRUE(soon({&a, &b}, [&] { return b.seen[0].ups == 1 && a.seen[1].ups == 1; }));
   EXPECT_EQ(b.links->why_unreached(), "");
 }
 
 TEST_F(FolderLinksTest, TwoRunsInOneFolderDoNotMeet) {
-  End a = end(0, 2, "run/1"), b = end(1, 2, "run%2f1"), c = end(1, 2, "run/1");
+  LinkEnd a = end(0, 2, "run/1"), b = end(1, 2, "run%2f1"), c = end(1, 2, "run/1");
   b.links->want(0, os::now_ns());
   c.links->want(0, os::now_ns());
   ASSERT_TRUE(soon({&a, &b, &c}, [&] { return c.seen[0].ups == 1; }));
@@ -138,7 +105,7 @@ TEST_F(FolderLinksTest, TwoRunsInOneFolderDoNotMeet) {
 }
 
 TEST_F(FolderLinksTest, AFileOfAnotherRunOrVersionIsRefused) {
-  End a = end(0);
+  LinkEnd a = end(0);
   FileWriter writer("0/1.0123456789abcdef.call");
   writer.send(hello_text({1, 0, 3, "run"}));
   std::string why;
@@ -151,7 +118,7 @@ TEST_F(FolderLinksTest, AFileOfAnotherRunOrVersionIsRefused) {
 }
 
 TEST_F(FolderLinksTest, WhenTheFolderIsRemovedTheLinksAreMadeAnew) {
-  End a = end(0), b = end(1);
+  LinkEnd a = end(0), b = end(1);
   b.links->want(0, os::now_ns());
   ASSERT_TRUE(soon({&a, &b}, [&] { return b.seen[0].ups == 1 && a.seen[1].ups == 1; }));
   fs::remove_all(of_run());
@@ -160,7 +127,7 @@ TEST_F(FolderLinksTest, WhenTheFolderIsRemovedTheLinksAreMadeAnew) {
   EXPECT_TRUE(soon({&a, &b}, [&] { return !b.seen[0].messages.empty(); }));
   fs::rename(path_, path_ + "-away");
   ASSERT_TRUE(soon({&a, &b}, [&] { return !b.links->why_unreached().empty(); }));
-  EXPECT_NE(b.links->why_unreached().find("No such file"), std::string::npos);
+  EXPECT_TRUE(b.says("No such file"));
   fs::rename(path_ + "-away", path_);
   a.links->send(1, "back");
   EXPECT_TRUE(soon({&a, &b}, [&] { return b.seen[0].messages.back() == "back"; }));
@@ -180,17 +147,15 @@ TEST_F(FolderLinksTest, AFolderIntoWhichOthersMayLookIsNotUsed) {
 }
 
 TEST_F(FolderLinksTest, ASecondServerOfTheSameRankTakesThePlaceOfTheFirst) {
-  End a = end(0), b = end(1);
+  LinkEnd a = end(0), b = end(1);
   b.links->want(0, os::now_ns());
   ASSERT_TRUE(soon({&a, &b}, [&] { return b.seen[0].ups == 1 && a.seen[1].ups == 1; }));
   {
-    End again = end(1);
+    LinkEnd again = end(1);
     again.links->want(0, os::now_ns());
     ASSERT_TRUE(soon({&a, &b, &again}, [&] { return again.seen[0].ups == 1; }));
     EXPECT_TRUE(soon({&a, &b, &again}, [&] { return b.seen[0].downs == 1; }));
-    EXPECT_TRUE(soon({&a, &b, &again}, [&] {
-      return b.links->why_unreached().find("taken the place") != std::string::npos;
-    }));
+    EXPECT_TRUE(soon({&a, &b, &again}, [&] { return b.says("taken the place"); }));
     again.links->send(0, "of the second");
     b.links->send(0, "of the first");
     EXPECT_TRUE(soon({&a, &b, &again}, [&] { return !a.seen[1].messages.empty(); }));
@@ -208,7 +173,7 @@ TEST_F(FolderLinksTest, ASecondServerOfTheSameRankTakesThePlaceOfTheFirst) {
   bool is_up = false;
   for (int i = 0;;) {
     for (const LinkEvent& each : (*links)->poll(os::now_ns() + kMs, wake.get()))
-      is_up |= each.kind == Kind::up;
+      is_up |= each.kind == LinkEvent::Kind::up;
     for (int n = 0; is_up && n < 20; ++n, ++i)
       (*links)->send(0, std::to_string(series) + ' ' + std::to_string(i) + ' ' +
                             std::string(static_cast<std::size_t>(i * 7919 % 3000), 'x'));
@@ -216,12 +181,12 @@ TEST_F(FolderLinksTest, ASecondServerOfTheSameRankTakesThePlaceOfTheFirst) {
 }
 
 TEST_F(FolderLinksTest, OneThatIsKilledWhileItWritesAndItsSuccessorsAreNeverMixedUp) {
-  End a = end(0);
+  LinkEnd a = end(0);
   std::mt19937 random(1);
   for (int series = 0; series < 12; ++series) {
     const pid_t child = fork();
     if (child == 0) write_until_killed(settings(1), series);
-    Seen& seen = a.seen[1];
+    LinkEnd::Seen& seen = a.seen[1];
     const auto has_begun = [&] {
       return !seen.messages.empty() &&
              seen.messages.back().starts_with(std::to_string(series) + ' ');
@@ -266,25 +231,21 @@ int with_small_disk(const std::string& path, const std::function<int()>& what) {
 
 TEST_F(FolderLinksTest, AFullOrReadOnlyDiskDelaysAndSaysSo) {
   const int ended = with_small_disk(path_, [this] {
-    End a = end(0), b = end(1);
+    LinkEnd a = end(0), b = end(1);
     b.links->want(0, os::now_ns());
     if (!soon({&a, &b}, [&] { return b.seen[0].ups == 1 && a.seen[1].ups == 1; })) return 1;
     std::ofstream(path_ + "/filler") << std::string(400'000, 'x');
     const std::string message(20'000, 'y');
     b.links->send(0, message);
     b.links->send(0, "small");
-    if (!soon({&a, &b},
-              [&] { return b.links->why_unreached().find("No space left") != std::string::npos; }))
-      return 2;
+    if (!soon({&a, &b}, [&] { return b.says("No space left"); })) return 2;
     fs::remove(path_ + "/filler");
     if (!soon({&a, &b}, [&] { return a.seen[1].messages.size() == 2; })) return 3;
     if (a.seen[1].messages[0] != message || a.seen[1].messages[1] != "small") return 4;
     if (!b.links->why_unreached().empty()) return 5;
     if (mount("none", path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) return 6;
     a.links->send(1, "late");
-    if (!soon({&a, &b},
-              [&] { return a.links->why_unreached().find("Read-only") != std::string::npos; }))
-      return 7;
+    if (!soon({&a, &b}, [&] { return a.says("Read-only"); })) return 7;
     mount("none", path_.c_str(), nullptr, MS_REMOUNT, nullptr);
     if (!soon({&a, &b}, [&] { return b.seen[0].messages.size() == 1; })) return 8;
     return b.seen[0].ups == 1 && a.seen[1].ups == 1 ? 0 : 9;

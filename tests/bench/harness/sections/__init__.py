@@ -9,6 +9,7 @@ from . import (
     coordinated,
     damaris,
     end_to_end,
+    network,
     places,
     plans,
     predict,
@@ -29,4 +30,5 @@ SECTIONS = {
     "predict": predict,
     "coordinated": coordinated,
     "plans": plans,
+    "network": network,
 }
