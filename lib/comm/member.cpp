@@ -29,8 +29,10 @@ void Member::resume(Resume from) {
   is_elected_ = false;
   view_ = std::move(from.view);
   known_ = own_confirmed_ = from.known;
-  for (const Outcome& each : from.outcomes) rounds_.end(each.round);
-  for (const Round& each : from.over) rounds_.end(each);
+  for (const Round& each :
+       from.over)  // who has an outcome for good speaks of no channel that ended
+    if (each.number != INT64_MAX) rounds_.end(each, 0);
+  for (const Outcome& each : from.outcomes) rounds_.end(each.round, each.sequence);
   log_.assign(from.outcomes.begin(), from.outcomes.end());
   confirmed_ = log_.empty() ? known_ : log_.front().sequence - 1;
   for (auto& [round, columns] : from.contributions) rounds_.resume(round, std::move(columns));
@@ -39,13 +41,23 @@ void Member::resume(Resume from) {
 
 // ---- for the application ----
 
-bool Member::contribute(const Round& round, Columns columns) {
-  if (!rounds_.contribute(round, std::move(columns))) return false;
-  pass_on();
-  return true;
+std::string Member::contribute(const Round& round, Columns columns) {
+  std::string why_not = rounds_.contribute(round, std::move(columns));
+  if (why_not.empty()) pass_on();
+  return why_not;
 }
 
-void Member::confirm(std::int64_t sequence) { own_confirmed_ = std::max(own_confirmed_, sequence); }
+void Member::confirm(std::int64_t sequence) {
+  own_confirmed_ = std::max(own_confirmed_, sequence);
+  if (is_alone()) trim(own_confirmed_);
+}
+
+std::vector<Round> Member::take_awaited() {
+  std::vector<Round> all;
+  for (const Round& each : std::exchange(awaited_, {}))
+    if (!rounds_.is_over(each) && !rounds_.has_reached(each)) all.push_back(each);
+  return all;
+}
 
 void Member::leave() {
   if (std::exchange(is_leaving_, true)) return;
@@ -197,7 +209,16 @@ void Member::send_up() {
   send(*parent_, Up{view_, told_attached_, told_leaving_, known, confirmed_below()});
 }
 
-void Member::send_down(Rank child) { send(child, Down{view_, pulse_, known_, confirmed_}); }
+void Member::send_down(Rank to) {
+  Down down{view_, pulse_, known_, confirmed_, {}};
+  const auto child = children_.find(to);
+  if (child != children_.end())
+    for (const auto* list : {&awaited_above_, &awaited_below_})
+      for (const Awaited& each : *list)
+        if (RankSet of = each.of & child->second.attached; !of.empty())
+          down.awaited.push_back({each.round, std::move(of)});
+  send(to, std::move(down));
+}
 
 void Member::send_down() {
   for (const auto& [rank, child] : children_) send_down(rank);
@@ -260,6 +281,8 @@ void Member::on(Rank from, const Down& down) {
   parent_heard_ns_ = now_ns_;
   if (down.confirmed > known_)
     return go_alone("what it had been told of the other servers is lost");
+  awaited_above_ = down.awaited;
+  look_at_awaited(awaited_above_);
   if (down.view.epoch == view_.epoch && down.pulse > pulse_) {
     pulse_ = down.pulse;
     pulse_ns_ = now_ns_;
@@ -313,6 +336,8 @@ void Member::tick() {
     lead();
   } else {
     look_at_root();
+    awaited_below_ = rounds_.waiting(attached());
+    look_at_awaited(awaited_below_);
     send_up();
     send_down();
   }
@@ -380,6 +405,8 @@ void Member::lead() {
   }
   bury_and_let_go();
   if (attached().has(members())) trim(confirmed_below());
+  awaited_below_ = rounds_.waiting(members());
+  look_at_awaited(awaited_below_);
   send_down();
   pass_on();
 }
@@ -455,11 +482,16 @@ void Member::pass_on() {
 void Member::take(Outcome outcome, std::optional<Rank> from) {
   if (outcome.sequence != known_ + 1) return;
   ++known_;
-  rounds_.end(outcome.round);
+  rounds_.end(outcome.round, outcome.sequence);
   for (const auto& [rank, child] : children_)
     if (rank != from) send(rank, outcome);
   outcomes_.push_back(outcome);
   if (!is_alone()) log_.push_back(std::move(outcome));
+}
+
+void Member::look_at_awaited(const std::vector<Awaited>& all) {
+  for (const Awaited& each : all)
+    if (each.of.has(settings_.self)) awaited_.insert(each.round);
 }
 
 void Member::want_more(Rank of, std::int64_t known) {
@@ -475,6 +507,7 @@ std::int64_t Member::confirmed_below() const {
 void Member::trim(std::int64_t confirmed) {
   confirmed_ = std::max(confirmed_, confirmed);
   while (!log_.empty() && log_.front().sequence <= confirmed_) log_.pop_front();
+  rounds_.forget(confirmed_);
 }
 
 }  // namespace leat::comm

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,9 +68,13 @@ class Member {
 
   // For the application
 
-  /// Numbers grow in a channel, and each server contributes to each round of it, be it nothing.
-  /// False: it has contributed, or the round is over.
-  bool contribute(const Round& round, Columns columns);
+  /// "", or why it is not taken. Numbers grow in a channel, and may be skipped: who contributes to a
+  /// round contributes nothing to lower ones of its channel from then on. Whose part in a channel
+  /// has ended contributes to INT64_MAX.
+  std::string contribute(const Round& round, Columns columns);
+  /// Rounds to which this server has not contributed and others have, some time ago. Each comes
+  /// again after a while, until this server has contributed to it or to a later one.
+  std::vector<Round> take_awaited();
   /// Outcomes up to this sequence need not be kept for this server.
   void confirm(std::int64_t sequence);
   /// Nor for any other one: what goes on for this server needs none of these.
@@ -156,6 +161,7 @@ class Member {
   // Rounds
   void pass_on();
   void take(Outcome outcome, std::optional<Rank> from);
+  void look_at_awaited(const std::vector<Awaited>& all);
   void want_more(Rank of, std::int64_t known);
   std::int64_t confirmed_below() const;
   void trim(std::int64_t confirmed);
@@ -188,6 +194,8 @@ class Member {
   std::int64_t known_ = 0, own_confirmed_ = 0, confirmed_ = 0;
   std::deque<Outcome> log_;  // up to known_, from confirmed_ + 1 or later
   std::vector<Outcome> outcomes_;
+  std::vector<Awaited> awaited_above_, awaited_below_;  // as the parent says; by this one
+  std::set<Round> awaited_;
   std::vector<std::pair<Rank, Message>> messages_;
 };
 

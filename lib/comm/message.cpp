@@ -71,8 +71,13 @@ class Writer {
   }
   void put(const Round& round) { all(round.channel, round.number); }
   void put(const Up& up) { all(up.view, up.attached, up.leaving, up.known, up.confirmed); }
-  void put(const Down& down) { all(down.view, down.pulse, down.known, down.confirmed); }
-  void put(const Partial& partial) { all(partial.round, partial.by, partial.of, partial.columns); }
+  void put(const Awaited& awaited) { all(awaited.round, awaited.of); }
+  void put(const Down& down) {
+    all(down.view, down.pulse, down.known, down.confirmed, down.awaited);
+  }
+  void put(const Partial& partial) {
+    all(partial.round, partial.by, partial.of, partial.passed, partial.over, partial.columns);
+  }
   void put(const Outcome& each) {
     all(each.sequence, each.epoch, each.round, each.of, each.columns);
   }
@@ -175,9 +180,13 @@ class Reader {
   bool get(Up* up) {
     return all(&up->view, &up->attached, &up->leaving, &up->known, &up->confirmed);
   }
-  bool get(Down* down) { return all(&down->view, &down->pulse, &down->known, &down->confirmed); }
+  bool get(Awaited* awaited) { return all(&awaited->round, &awaited->of); }
+  bool get(Down* down) {
+    return all(&down->view, &down->pulse, &down->known, &down->confirmed, &down->awaited);
+  }
   bool get(Partial* partial) {
-    return all(&partial->round, &partial->by, &partial->of, &partial->columns);
+    return all(&partial->round, &partial->by, &partial->of, &partial->passed, &partial->over,
+               &partial->columns);
   }
   bool get(Outcome* each) {
     return all(&each->sequence, &each->epoch, &each->round, &each->of, &each->columns);

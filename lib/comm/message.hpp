@@ -51,7 +51,11 @@ struct Partial {
   Round round{};
   Rank by = 0;  ///< who has made it one, and its parent alone may do so again; -1: nobody may
   RankSet of{};
-  Columns columns{};  ///< empty: they have nothing to say in this round
+  RankSet passed{};  ///< contribute nothing, for they have contributed to a later one
+  /// The last round of the channel that is over where this came by: what was contributed to rounds
+  /// up to that one may be missing.
+  std::int64_t over = INT64_MIN;
+  Columns columns{};  ///< empty: those that it is of have nothing to say in this round
 };
 
 /// Of all that take part; in one order for all servers.
@@ -59,7 +63,8 @@ struct Outcome {
   std::int64_t sequence = 0;  ///< 1, 2, ...
   std::int64_t epoch = 0;     ///< of the root that made it; -1: made by a server that was alone
   Round round{};
-  RankSet of{};  ///< who took part; the others died first, or what they sent does not fit
+  RankSet
+      of{};  ///< who took part, be it with nothing; the others died first, or what they sent does not fit
   Columns columns{};
 };
 
@@ -72,12 +77,19 @@ struct Up {
   std::int64_t confirmed = 0;  ///< all of them have all outcomes up to here for good
 };
 
+/// A round that has been open for a while, and some whose contribution is missing.
+struct Awaited {
+  Round round{};
+  RankSet of{};
+};
+
 /// To a child.
 struct Down {
   View view{};
-  std::uint64_t pulse = 0;     ///< of the root, grows as long as it lives
-  std::int64_t known = 0;      ///< the last outcome that the sender has
-  std::int64_t confirmed = 0;  ///< all servers have all outcomes up to here for good
+  std::uint64_t pulse = 0;         ///< of the root, grows as long as it lives
+  std::int64_t known = 0;          ///< the last outcome that the sender has
+  std::int64_t confirmed = 0;      ///< all servers have all outcomes up to here for good
+  std::vector<Awaited> awaited{};  ///< of those below that child
 };
 
 /// All outcomes from this one on are wanted.

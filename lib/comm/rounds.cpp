@@ -34,116 +34,29 @@ bool go_together(const Partial& a, const Partial& b) {
   return a.columns.empty() || b.columns.empty() || fit(a.columns, b.columns);
 }
 
-// The one that most ranks fit, so that a server that is wrong leaves out itself; of two the first.
+// One of those that most ranks fit, so that a server that is wrong leaves out itself; of two the first.
 const Partial* model_of(const std::vector<const Partial*>& partials) {
-  const Partial* best = nullptr;
-  std::size_t most = 0;
+  struct Kind {
+    const Partial* first = nullptr;
+    std::size_t ranks = 0;
+  };
+  std::vector<Kind> kinds;
   for (const Partial* each : partials) {
     if (each->columns.empty()) continue;
-    RankSet fitting;
-    for (const Partial* other : partials)
-      if (go_together(*each, *other)) fitting += other->of;
-    if (fitting.count() > most || (fitting.count() == most && each->of.first() < best->of.first()))
-      best = each;
-    most = std::max(most, fitting.count());
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [each](const Kind& other) {
+      return fit(other.first->columns, each->columns);
+    });
+    if (kind == kinds.end()) kind = kinds.insert(kind, {each, 0});
+    if (each->of.first() < kind->first->of.first()) kind->first = each;
+    kind->ranks += each->of.count();
   }
-  return best;
+  const auto best = std::max_element(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) {
+    return a.ranks != b.ranks ? a.ranks < b.ranks : a.first->of.first() > b.first->of.first();
+  });
+  return best == kinds.end() ? nullptr : best->first;
 }
 
-}  // namespace
-
-bool Rounds::is_over(const Round& round) const {
-  const auto last = last_.find(round.channel);
-  return last != last_.end() && round.number <= last->second;
-}
-
-bool Rounds::contribute(const Round& round, Columns columns) {
-  if (is_over(round)) return false;
-  if (!open_.contains(round) && static_cast<std::int64_t>(open_.size()) >= most_) return false;
-  Open& open = open_[round];
-  if (open.own) return false;
-  open.held.push_back({round, self_, RankSet(self_), columns});
-  open.own = std::move(columns);
-  return true;
-}
-
-void Rounds::resume(const Round& round, Columns columns) {
-  if (is_over(round)) return;
-  Open& open = open_[round];
-  open.ready.push_back({round, -1, RankSet(self_), columns});
-  open.own = std::move(columns);
-  open.is_merged = true;
-}
-
-void Rounds::add(Partial partial, bool is_of_child) {
-  const Round round = partial.round;
-  if (is_over(round) || partial.of.empty()) return;
-  if (!open_.contains(round) && static_cast<std::int64_t>(open_.size()) >= most_) return;
-  Open& open = open_[round];
-  for (const Partial* each : all_of(open))
-    if (each->of.has(partial.of)) return;
-  if (is_of_child && !open.is_merged) {
-    open.held.push_back(std::move(partial));
-  } else {
-    open.ready.push_back(std::move(partial));
-  }
-}
-
-// Who does not fit is sent on beside: the root says what becomes of it.
-void Rounds::merge(const Round& round, Open* open) {
-  Partial merged{round, self_, RankSet(self_), *open->own};
-  if (merged.columns.empty()) {  // of those that have something to say, most are right
-    std::vector<const Partial*> held;
-    for (const Partial& each : open->held) held.push_back(&each);
-    if (const Partial* const model = model_of(held)) {
-      const auto place = static_cast<std::size_t>(model - open->held.data());
-      std::swap(open->held.front(), open->held[place]);
-    }
-  }
-  for (Partial& each : open->held) {
-    if (each.of.has(self_)) continue;
-    if (merged.of.overlaps(each.of) || !go_together(merged, each)) {
-      open->ready.push_back(std::move(each));
-      continue;
-    }
-    merged.of += each.of;
-    if (merged.columns.empty()) {
-      merged.columns = std::move(each.columns);
-    } else if (!each.columns.empty()) {
-      combine(&merged.columns, each.columns);
-    }
-  }
-  open->held.clear();
-  open->ready.push_back(std::move(merged));
-  open->is_merged = true;
-}
-
-std::vector<Partial> Rounds::take_ready(const RankSet& children) {
-  std::vector<Partial> all;
-  for (auto& [round, open] : open_) {
-    if (!open.is_merged && open.own && covered(all_of(open)).has(children)) merge(round, &open);
-    all.insert(all.end(), open.ready.begin(), open.ready.end());
-    std::move(open.ready.begin(), open.ready.end(), std::back_inserter(open.sent));
-    open.ready.clear();
-  }
-  return all;
-}
-
-std::vector<Partial> Rounds::sent() const {
-  std::vector<Partial> all;
-  for (const auto& [round, open] : open_) all.insert(all.end(), open.sent.begin(), open.sent.end());
-  return all;
-}
-
-std::vector<const Partial*> Rounds::all_of(const Open& open) {
-  std::vector<const Partial*> all;
-  for (const auto* list : {&open.held, &open.ready, &open.sent})
-    for (const Partial& each : *list) all.push_back(&each);
-  return all;
-}
-
-Outcome Rounds::outcome_of(const Round& round, const Open& open) const {
-  const std::vector<const Partial*> parts = largest(all_of(open));
+Outcome outcome_of(const Round& round, const std::vector<const Partial*>& parts) {
   Outcome outcome{0, 0, round, {}, {}};
   const Partial* const model = model_of(parts);
   if (model) outcome.columns = model->columns;
@@ -155,40 +68,248 @@ Outcome Rounds::outcome_of(const Round& round, const Open& open) const {
   return outcome;
 }
 
-std::vector<Outcome> Rounds::take_complete(const RankSet& wanted) {
-  std::vector<Outcome> complete;
-  for (auto at = open_.begin(); at != open_.end();) {
-    const auto& [round, open] = *at;
-    if (!covered(all_of(open)).has(wanted)) {
-      at = open_.lower_bound({round.channel + 1, INT64_MIN});
-      if (round.channel == UINT64_MAX) break;
+}  // namespace
+
+std::int64_t Rounds::last(std::uint64_t channel) const {
+  const auto last = last_.find(channel);
+  return last == last_.end() ? INT64_MIN : last->second;
+}
+
+bool Rounds::is_over(const Round& round) const {
+  return last_.contains(round.channel) && round.number <= last(round.channel);
+}
+
+bool Rounds::has_reached(const Round& round) const {
+  const auto own = own_.find(round.channel);
+  return own != own_.end() && round.number <= own->second;
+}
+
+std::string Rounds::contribute(const Round& round, Columns columns) {
+  if (is_over(round)) return "the round is over";
+  if (has_reached(round)) return "this server has contributed to this round or to a later one";
+  if (!open_.contains(round) && static_cast<std::int64_t>(open_.size()) >= most_)
+    return "too many rounds are open";
+  Open& here = open(round);
+  here.own = Partial{round, self_, RankSet(self_), {}, INT64_MIN, std::move(columns)};
+  here.covered += self_;
+  own_[round.channel] = round.number;
+  return {};
+}
+
+void Rounds::resume(const Round& round, Columns columns) {
+  if (is_over(round) || has_reached(round)) return;
+  own_[round.channel] = before_[round.channel] = round.number;
+  Open& here = open(round);
+  here.own = Partial{round, -1, RankSet(self_), {}, INT64_MIN, std::move(columns)};
+  here.beside.push_back(*here.own);
+  here.covered += self_;
+}
+
+Rounds::Open& Rounds::open(const Round& round) {
+  changed_.insert(round.channel);
+  const auto [at, is_new] = open_.try_emplace(round);
+  if (is_new) {
+    const auto before = before_.find(round.channel);
+    at->second.is_merged = before != before_.end() && round.number <= before->second;
+  }
+  return at->second;
+}
+
+void Rounds::add(Partial partial, bool is_of_child) {
+  const Round round = partial.round;
+  if (is_over(round)) return;
+  if (!open_.contains(round) && static_cast<std::int64_t>(open_.size()) >= most_) return;
+  Open& here = open(round);
+  here.reached[partial.over] += partial.of + partial.passed;
+  here.passed += std::exchange(partial.passed, {});
+  if (partial.of.empty()) return;
+  for (const Partial* each : all_of(here))
+    if (each->of.has(partial.of)) return;
+  here.covered += partial.of;
+  if (is_of_child && !here.is_merged) {
+    here.held.push_back(std::move(partial));
+  } else {
+    here.beside.push_back(std::move(partial));
+  }
+}
+
+// From the last round of the channel to the first.
+std::vector<Rounds::Reached> Rounds::reached(std::uint64_t channel) {
+  std::vector<Reached> all;
+  const auto own = own_.find(channel);
+  const auto first = open_.lower_bound({channel, INT64_MIN});
+  RankSet ranks;
+  for (auto at = open_.upper_bound({channel, INT64_MAX}); at != first;) {
+    --at;
+    const Open& open = at->second;
+    if (own != own_.end() && own->second >= at->first.number) ranks += self_;
+    all.push_back({at, ranks + open.covered + open.passed});
+    for (const auto& [over, some] : open.reached)
+      if (over <= last(channel)) ranks += some;
+  }
+  return all;
+}
+
+std::vector<std::uint64_t> Rounds::open_channels() const {
+  std::vector<std::uint64_t> all;
+  for (auto at = open_.begin(); at != open_.end();
+       at = open_.upper_bound({at->first.channel, INT64_MAX}))
+    all.push_back(at->first.channel);
+  return all;
+}
+
+std::set<std::uint64_t> Rounds::take_changed(const RankSet& wanted) {
+  if (wanted_ != wanted) {
+    wanted_ = wanted;
+    for (const std::uint64_t channel : open_channels()) changed_.insert(channel);
+  }
+  return std::exchange(changed_, {});
+}
+
+// Who does not fit is sent on beside: the root says what becomes of it.
+void Rounds::merge(const Round& round, Open* open) const {
+  open->is_merged = true;
+  std::vector<const Partial*> parts;
+  if (open->own) parts.push_back(&*open->own);
+  for (const Partial& each : open->held) parts.push_back(&each);
+  if (parts.empty()) return;
+  const Partial* model = open->own && !open->own->columns.empty() ? &*open->own : model_of(parts);
+  Partial merged{round, self_, {}, {}, INT64_MIN, model ? model->columns : Columns()};
+  if (model) {
+    merged.of = model->of;
+    merged.over = model->over;
+  }
+  for (const Partial* each : parts) {
+    if (each == model) continue;
+    if (merged.of.overlaps(each->of) || (model && !go_together(*model, *each))) {
+      open->beside.push_back(*each);
       continue;
     }
-    complete.push_back(outcome_of(round, open));
-    last_[round.channel] = round.number;
-    at = open_.erase(at);
+    merged.of += each->of;
+    merged.over = std::max(merged.over, each->over);
+    if (!each->columns.empty()) combine(&merged.columns, each->columns);
+  }
+  open->held.clear();
+  open->beside.push_back(std::move(merged));
+}
+
+void Rounds::send_on(const Reached& round, std::vector<Partial>* all) const {
+  Open& open = round.place->second;
+  if (!open.is_merged) merge(round.place->first, &open);
+  RankSet passed = round.ranks - open.covered - open.told;
+  if (!passed.empty()) {
+    open.told += passed;
+    if (open.beside.empty()) open.beside.push_back({round.place->first, -1, {}, {}, INT64_MIN, {}});
+    open.beside.front().passed = std::move(passed);
+  }
+  send(open.beside, all);
+  std::move(open.beside.begin(), open.beside.end(), std::back_inserter(open.sent));
+  open.beside.clear();
+}
+
+void Rounds::send(const std::vector<Partial>& some, std::vector<Partial>* all) const {
+  for (const Partial& each : some) {
+    Partial& sent = all->emplace_back(each);
+    sent.over = std::max(sent.over, last(each.round.channel));
+  }
+}
+
+std::vector<Partial> Rounds::take_ready(const RankSet& children) {
+  std::vector<Partial> all;
+  for (const std::uint64_t channel : take_changed(children)) {
+    std::vector<Reached> ready = reached(channel);
+    const auto first = std::find_if(ready.begin(), ready.end(), [&](const Reached& each) {
+      return each.place->second.is_merged || each.ranks.has(children + RankSet(self_));
+    });
+    for (auto at = ready.end(); at != first;) send_on(*--at, &all);
+  }
+  return all;
+}
+
+std::vector<Partial> Rounds::sent() const {
+  std::vector<Partial> all;
+  for (const auto& [round, open] : open_) send(open.sent, &all);
+  return all;
+}
+
+std::vector<const Partial*> Rounds::all_of(const Open& open) {
+  std::vector<const Partial*> all;
+  if (open.own) all.push_back(&*open.own);
+  for (const auto* list : {&open.held, &open.beside, &open.sent})
+    for (const Partial& each : *list)
+      if (!each.of.empty()) all.push_back(&each);
+  return all;
+}
+
+// Who is in the outcome, or left out of it because it does not fit.
+RankSet Rounds::arrived(const Reached& round) {
+  const Open& open = round.place->second;
+  return covered(largest(all_of(open))) + (round.ranks - open.covered);
+}
+
+std::vector<Outcome> Rounds::take_complete(const RankSet& wanted) {
+  std::vector<Outcome> complete;
+  for (const std::uint64_t channel : take_changed(wanted)) {
+    const std::vector<Reached> rounds = reached(channel);
+    for (auto at = rounds.rbegin(); at != rounds.rend(); ++at) {
+      if (!at->ranks.has(wanted) || !arrived(*at).has(wanted)) break;
+      const auto& [round, open] = *at->place;
+      Outcome outcome = outcome_of(round, largest(all_of(open)));
+      outcome.of += at->ranks - open.covered;
+      complete.push_back(std::move(outcome));
+      open_.erase(at->place);
+    }
   }
   return complete;
 }
 
 RankSet Rounds::awaited(std::uint64_t channel, const RankSet& wanted) const {
-  const auto first = open_.lower_bound({channel, INT64_MIN});
-  if (first == open_.end() || first->first.channel != channel) return {};
-  return wanted - covered(all_of(first->second));
+  const std::vector<Reached> rounds = const_cast<Rounds*>(this)->reached(channel);
+  return rounds.empty() ? RankSet() : wanted - arrived(rounds.back());
 }
 
-void Rounds::end(const Round& round) {
-  const auto last = last_.emplace(round.channel, round.number).first;
-  last->second = std::max(last->second, round.number);
+std::vector<Awaited> Rounds::waiting(const RankSet& wanted) {
+  constexpr std::size_t kMostRounds = 16, kMostRanges = 64;
+  std::vector<std::uint64_t> channels = open_channels();
+  std::rotate(channels.begin(), std::lower_bound(channels.begin(), channels.end(), next_waiting_),
+              channels.end());
+  std::vector<Awaited> all;
+  for (const std::uint64_t channel : channels) {
+    std::vector<Reached> rounds = reached(channel);
+    for (auto at = rounds.rbegin(); at != rounds.rend(); ++at) {
+      if (!std::exchange(at->place->second.was_waiting, true)) continue;
+      if (all.size() == kMostRounds) break;
+      std::vector<RankSet::Range> some = (wanted - arrived(*at)).ranges();
+      if (some.empty()) continue;
+      some.resize(std::min(some.size(), kMostRanges));
+      Awaited& each = all.emplace_back(Awaited{at->place->first, {}});
+      each.of.set(std::move(some));
+    }
+    next_waiting_ = channel + 1;
+    if (all.size() == kMostRounds) break;
+  }
+  return all;
+}
+
+void Rounds::end(const Round& round, std::int64_t sequence) {
   open_.erase(open_.lower_bound({round.channel, INT64_MIN}), open_.upper_bound(round));
+  if (is_over(round)) return;
+  last_[round.channel] = round.number;
+  changed_.insert(round.channel);
+  if (round.number == INT64_MAX) ended_.emplace_back(sequence, round.channel);
+}
+
+void Rounds::forget(std::int64_t sequence) {
+  for (; !ended_.empty() && ended_.front().first <= sequence; ended_.pop_front())
+    for (auto* const of_channel : {&last_, &own_, &before_})
+      of_channel->erase(ended_.front().second);
 }
 
 std::vector<Outcome> Rounds::take_own() {
   std::vector<Outcome> all;
   for (auto& [round, open] : open_) {
     if (!open.own) continue;
-    last_[round.channel] = round.number;
-    all.push_back({0, 0, round, RankSet(self_), std::move(*open.own)});
+    all.push_back({0, 0, round, RankSet(self_), std::move(open.own->columns)});
   }
   open_.clear();
   return all;

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/comm/message.hpp"
@@ -16,49 +20,88 @@ namespace leat::comm {
 // ranks in partials are either disjoint or one is within the other, however often they are sent
 // and over whichever servers: a root takes the largest ones. Who goes on for a server that was killed
 // makes none of rounds to which that one had contributed, since it may have made other ones.
+//
+// Who has contributed to a round has reached it and all lower numbers of its channel, and contributes
+// nothing to those where it has not. A server passes a round on when it and all its children
+// have reached it, and the lower ones before; so of whomever one hears that it has reached
+// a round, one has what it contributed to lower ones; but not to those that are over where it
+// came by, and are not here, since a root that is none any more has made their outcomes.
+// A round is complete when all have reached it.
 class Rounds {
  public:
   Rounds(Rank self, std::int64_t most) : self_(self), most_(most) {}
 
-  /// False: this round is over, this server has contributed to it, or too many are open.
-  bool contribute(const Round& round, Columns columns);
+  /// "", or why it is not taken.
+  std::string contribute(const Round& round, Columns columns);
   /// What the server that was here before had contributed.
   void resume(const Round& round, Columns columns);
+  bool is_over(const Round& round) const;
+  /// This server has contributed to it or to a later one of its channel.
+  bool has_reached(const Round& round) const;
   /// From another server. Partials of rounds that are over are dropped.
   void add(Partial partial, bool is_of_child);
   /// What a server in the tree has to send on, now that it waits for those children alone.
   std::vector<Partial> take_ready(const RankSet& children);
   /// All that was ever sent on and has no outcome, for a new parent.
   std::vector<Partial> sent() const;
-  /// At a root: rounds to which all of `wanted` have contributed, in the order of their numbers, as
+  /// At a root: rounds that all of `wanted` have reached, in the order of their numbers, as
   /// outcomes without a sequence.
   std::vector<Outcome> take_complete(const RankSet& wanted);
   /// Who is waited for in the first open round of a channel.
   RankSet awaited(std::uint64_t channel, const RankSet& wanted) const;
-  /// It has its outcome.
-  void end(const Round& round);
+  /// Some rounds that were open at the last call too, and who of `wanted` has not reached them; each
+  /// call goes on after the channel at which the last one ended.
+  std::vector<Awaited> waiting(const RankSet& wanted);
+  /// It has its outcome, of this sequence.
+  void end(const Round& round, std::int64_t sequence);
+  /// All have all outcomes up to this one: nobody speaks of channels that ended in them.
+  void forget(std::int64_t sequence);
   /// This server's own contributions without an outcome, in order: there is nobody else any more.
   std::vector<Outcome> take_own();
   std::size_t open() const { return open_.size(); }
+  std::size_t channels() const { return last_.size(); }
 
  private:
   struct Open {
-    std::optional<Columns> own{};
-    std::vector<Partial> held{};   // to be made one with the own contribution; at a root all are
-    std::vector<Partial> ready{};  // to be sent on
+    std::optional<Partial> own{};
+    std::vector<Partial> held{};    // to be made one with the own contribution
+    std::vector<Partial> beside{};  // to be sent on as they are
     std::vector<Partial> sent{};
+    RankSet covered{};                          // by all of these
+    RankSet passed{};                           // contribute nothing
+    std::map<std::int64_t, RankSet> reached{};  // and with it rounds that are later than this one
+    RankSet told{};  // of those that contribute nothing, whom the parent knows
     bool is_merged = false;
+    bool was_waiting = false;
+  };
+  using Place = std::map<Round, Open>::iterator;
+  struct Reached {
+    Place place{};
+    RankSet ranks{};
   };
 
-  bool is_over(const Round& round) const;
-  void merge(const Round& round, Open* open);
+  std::int64_t last(std::uint64_t channel) const;
+  Open& open(const Round& round);
+  std::vector<Reached> reached(std::uint64_t channel);
+  void merge(const Round& round, Open* open) const;
+  void send_on(const Reached& round, std::vector<Partial>* all) const;
+  void send(const std::vector<Partial>& some, std::vector<Partial>* all) const;
   static std::vector<const Partial*> all_of(const Open& open);
-  Outcome outcome_of(const Round& round, const Open& open) const;
+  static RankSet arrived(const Reached& round);
+  std::vector<std::uint64_t> open_channels() const;
+  std::set<std::uint64_t> take_changed(const RankSet& wanted);
 
   Rank self_;
   std::int64_t most_;
   std::map<Round, Open> open_;
-  std::map<std::uint64_t, std::int64_t> last_;  // that is over, by channel
+  // By channel.
+  std::map<std::uint64_t, std::int64_t> last_;                // that is over
+  std::map<std::uint64_t, std::int64_t> own_;                 // that this server has reached
+  std::map<std::uint64_t, std::int64_t> before_;              // that the server before this one had
+  std::deque<std::pair<std::int64_t, std::uint64_t>> ended_;  // sequence of the outcome, channel
+  std::uint64_t next_waiting_ = 0;
+  std::set<std::uint64_t> changed_;  // channels in which something may be ready or complete
+  std::optional<RankSet> wanted_;    // where nothing has changed, nothing is, of these
 };
 
 }  // namespace leat::comm

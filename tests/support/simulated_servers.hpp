@@ -26,6 +26,7 @@ struct Journal {
   View view{};
   std::string why_alone{};
   std::int64_t confirmed = 0;
+  std::size_t next = 0;  ///< in the program
   std::vector<std::pair<Round, Columns>> contributions{};
   std::vector<Outcome> outcomes{};
 
@@ -48,27 +49,41 @@ struct Journal {
   }
 };
 
-/// Each server contributes to one round after the other, at random moments, whatever the others do.
+/// What a server contributes to, in its order, and what.
+struct Program {
+  std::function<std::vector<Round>(Rank)> rounds{};
+  std::function<Columns(Rank, const Round&)> columns{};
+
+  /// Every server to all of channel 0.
+  static std::function<std::vector<Round>(Rank)> all(std::int64_t count) {
+    return [count](Rank) {
+      std::vector<Round> rounds;
+      for (std::int64_t i = 0; i < count; ++i) rounds.push_back({0, i});
+      return rounds;
+    };
+  }
+};
+
+/// Each server contributes to one round after the other, at random moments, whatever the others do; and
+/// nothing to those that others have and its program has not.
 class SimulatedServers {
  public:
   struct Plan {
     std::uint64_t seed = 1;
     Rank size = 4;
     Rank fan_out = 2;
-    std::int64_t rounds = 50;
     std::int64_t most_between_ns =
         60 * kMilli;  ///< from one contribution to the next, and to the first
     std::int64_t least_delay_ns = 50 * kMicro, most_delay_ns = 150 * kMicro;
     std::int64_t most_journal_ns = 20 * kMilli;  ///< until something is written down
   };
 
-  using Contribution = std::function<Columns(Rank, std::int64_t round)>;
-
-  SimulatedServers(const Plan& plan, Contribution contribution)
+  SimulatedServers(const Plan& plan, Program program)
       : plan_(plan),
-        contribution_(std::move(contribution)),
+        program_(std::move(program)),
         random_(plan.seed),
         servers_(static_cast<std::size_t>(plan.size)) {
+    for (Rank rank = 0; rank < plan.size; ++rank) of(rank).program = program_.rounds(rank);
     for (Rank rank = 0; rank < plan.size; ++rank)
       at(between(0, 300 * kMilli), rank, [this, rank] { start(rank); });
   }
@@ -124,6 +139,10 @@ class SimulatedServers {
   bool was_killed(Rank rank) const { return of(rank).journal.starts > 1; }
   /// Of one that was killed, those that it had written down and those that came after.
   const std::vector<Outcome>& outcomes(Rank rank) const { return of(rank).outcomes; }
+  std::uint64_t seed() const { return plan_.seed; }
+  const Journal& journal(Rank rank) const { return of(rank).journal; }
+  /// Why contributions of this one were not taken.
+  const std::vector<std::string>& refused(Rank rank) const { return of(rank).refused; }
   /// When the last outcome came, anywhere.
   std::int64_t last_outcome_ns() const { return last_outcome_ns_; }
   /// Of contributions and outcomes; and of all else, which time alone brings.
@@ -145,6 +164,7 @@ class SimulatedServers {
   struct Link {
     std::uint64_t number = 0;  ///< 0: none
     bool is_up = false;
+    bool is_broken = false;            ///< something was lost: nothing arrives any more
     std::int64_t last_ns[2] = {0, 0};  ///< of the messages of either end
   };
   using Ends = std::pair<Rank, Rank>;  // who has made it, and to whom
@@ -152,7 +172,10 @@ class SimulatedServers {
     std::unique_ptr<Member> member{};
     bool is_dead = false;
     int side = 0;
-    std::int64_t stopped_until_ns = 0, tick_ns = -1, next_round = 0;
+    std::int64_t stopped_until_ns = 0, tick_ns = -1;
+    std::vector<Round> program{};
+    std::size_t given = 0;  ///< of what is written down
+    std::vector<std::string> refused{};
     std::vector<Outcome> outcomes{};
     Journal journal{};
   };
@@ -183,7 +206,7 @@ class SimulatedServers {
     settings.size = plan_.size;
     settings.fan_out = plan_.fan_out;
     settings.silence_ns = 200 * kMilli;
-    settings.give_up_ns = 500 * kMilli;
+    settings.give_up_ns = kSecond;
     settings.start_ns = 3 * kSecond;
     return settings;
   }
@@ -200,33 +223,52 @@ class SimulatedServers {
     Server& server = of(rank);
     MemberSettings settings = settings_of(rank);
     settings.resume = server.journal.resume();
-    server = {nullptr,
-              false,
-              server.side,
-              0,
-              -1,
-              server.next_round,
-              server.journal.outcomes,
-              std::move(server.journal)};
+    server.is_dead = false;
+    server.stopped_until_ns = 0;
+    server.tick_ns = -1;
+    server.given = server.journal.contributions.size();
+    server.outcomes = server.journal.outcomes;
     ++server.journal.starts;
     server.member = std::make_unique<Member>(std::move(settings), now_ns_);
-    server.next_round = static_cast<std::int64_t>(server.journal.contributions.size());
     contribute_later(rank);
     see_to(rank);
   }
 
-  // It may be killed after it has written it down, and before it has contributed it.
   void contribute_later(Rank rank) {
     at(now_ns_ + between(1, plan_.most_between_ns), rank, [this, rank] {
       Server& server = of(rank);
-      if (server.next_round == plan_.rounds) return;
-      const std::int64_t round = server.next_round++;
-      server.journal.contributions.emplace_back(Round{0, round}, contribution_(rank, round));
-      at(now_ns_ + between(0, plan_.most_journal_ns) / 10, rank, [this, rank, round] {
-        of(rank).member->contribute({0, round}, contribution_(rank, round));
-        contribute_later(rank);
-      });
+      if (server.journal.next == server.program.size()) return;
+      const Round round = server.program[server.journal.next++];
+      contribute(rank, round, program_.columns(rank, round));
+      contribute_later(rank);
     });
+  }
+
+  // It may be killed after it has written it down, and before it has contributed it.
+  void contribute(Rank rank, const Round& round, Columns columns) {
+    std::vector<std::pair<Round, Columns>>& all = of(rank).journal.contributions;
+    all.emplace_back(round, std::move(columns));
+    at(now_ns_ + between(0, plan_.most_journal_ns) / 10, rank, [this, rank, end = all.size()] {
+      Server& server = of(rank);
+      for (; server.given < end; ++server.given) {
+        const auto& [given, what] = server.journal.contributions[server.given];
+        std::string why_not = server.member->contribute(given, what);
+        if (!why_not.empty()) server.refused.push_back(std::move(why_not));
+      }
+    });
+  }
+
+  // It contributes nothing where its program has nothing more to contribute.
+  void contribute_nothing(Rank rank, const Round& round) {
+    const Server& server = of(rank);
+    const auto is_due = [&round](const Round& each) {
+      return each.channel == round.channel && each.number <= round.number;
+    };
+    for (std::size_t i = server.journal.next; i < server.program.size(); ++i)
+      if (is_due(server.program[i])) return;
+    for (const auto& each : server.journal.contributions)
+      if (each.first.channel == round.channel && each.first.number >= round.number) return;
+    contribute(rank, round, {});
   }
 
   // In its order, so the next one may be written down with it.
@@ -255,6 +297,7 @@ class SimulatedServers {
       server.outcomes.push_back(std::move(each));
       write_down_later(rank, static_cast<std::int64_t>(server.outcomes.size()));
     }
+    for (const Round& each : server.member->take_awaited()) contribute_nothing(rank, each);
     for (const auto& [to, message] : server.member->take_messages()) deliver(rank, to, message);
     keep_link(rank);
     const std::int64_t tick_ns = server.member->next_tick_ns();
@@ -285,9 +328,12 @@ class SimulatedServers {
     std::int64_t& last = link->last_ns[from < to];
     last = std::max(last, now_ns_ + delay());
     at(last, to, [this, from, to, number = link->number, sent = std::move(bytes)] {
-      const Link* const now = link_between(from, to);
-      if (!now || now->number != number || !of(to).member) return;
-      if (of(from).side != of(to).side) return break_link(from, to, number);
+      Link* const now = link_between(from, to);
+      if (!now || now->number != number || now->is_broken || !of(to).member) return;
+      if (of(from).side != of(to).side) {
+        now->is_broken = true;
+        return break_link(from, to, number);
+      }
       std::optional<Message> message_there = message_in(sent);
       of(to).member->receive(from, std::move(*message_there));
     });
@@ -318,7 +364,7 @@ class SimulatedServers {
       if (at_link->second.number && at_link->first.second != wanted)
         cut(at_link->first, &at_link->second);
     if (!wanted || links_[{rank, *wanted}].number) return;
-    links_[{rank, *wanted}] = {++next_link_, false, {0, 0}};
+    links_[{rank, *wanted}] = {++next_link_, false, false, {0, 0}};
     connect({rank, *wanted}, next_link_);
   }
 
@@ -340,7 +386,7 @@ class SimulatedServers {
   }
 
   Plan plan_;
-  Contribution contribution_;
+  Program program_;
   std::mt19937_64 random_;
   std::int64_t now_ns_ = 0, last_outcome_ns_ = 0;
   std::uint64_t next_event_ = 0, next_link_ = 0;

@@ -64,7 +64,7 @@ TEST(ExactSum, IsTheSameInAnyOrderAndThroughMessages) {
     for (const double each : values) parts[random() % parts.size()].add(each);
     ExactSum of_parts;
     for (const ExactSum& each : parts) {
-      const std::string bytes = bytes_of(Partial{{}, 0, RankSet(0), {Sums{{each}}}});
+      const std::string bytes = bytes_of(Partial{{}, 0, RankSet(0), {}, 0, {Sums{{each}}}});
       const std::optional<Message> sent = message_in(bytes);
       ASSERT_TRUE(sent);
       of_parts.add(std::get<Sums>(std::get<Partial>(*sent).columns[0]).values[0]);

@@ -7,7 +7,7 @@ namespace leat::comm {
 namespace {
 
 Partial partial(Rank by, const RankSet& of, std::int64_t value) {
-  return {{0, 1}, by, of, {Integers{Op::sum, {value}}}};
+  return {{0, 1}, by, of, {}, INT64_MIN, {Integers{Op::sum, {value}}}};
 }
 
 std::int64_t of_outcome(const Outcome& outcome) {
@@ -23,6 +23,7 @@ TEST(Rounds, TakeWhatCameTwiceOnce) {
   const std::vector<Outcome> outcomes = rounds.take_complete(RankSet(0, 2));
   ASSERT_EQ(outcomes.size(), 1U);
   EXPECT_EQ(of_outcome(outcomes[0]), 111);
+  rounds.end({0, 1}, 1);
   rounds.add(partial(1, RankSet(1, 2), 110), true);  // late
   EXPECT_EQ(rounds.open(), 0U);
 }
@@ -31,7 +32,7 @@ TEST(Rounds, LeaveOutWhoDoesNotFitTheOthers) {
   Rounds rounds(0, 10);
   rounds.contribute({0, 1}, {Reals{Op::min, {1.0}}});  // the one that is wrong, be it the root
   rounds.add(partial(1, RankSet(1), 10), true);
-  rounds.add({{0, 1}, 2, RankSet(2), {}}, true);  // has nothing to say
+  rounds.add({{0, 1}, 2, RankSet(2), {}, INT64_MIN, {}}, true);  // has nothing to say
   rounds.add(partial(3, RankSet(3), 30), true);
   const std::vector<Outcome> outcomes = rounds.take_complete(RankSet(0, 3));
   ASSERT_EQ(outcomes.size(), 1U);
@@ -55,12 +56,64 @@ TEST(Rounds, OfAServerInTheTreeBecomeOneAndWhatComesLaterIsSentOn) {
   EXPECT_EQ(rounds.sent().size(), 2U);
 }
 
+TEST(Rounds, MayBeSkippedByWhoContributesToALaterOne) {
+  Rounds rounds(0, 10);
+  rounds.contribute({0, 1}, {Integers{Op::sum, {1}}});
+  EXPECT_TRUE(rounds.take_complete(RankSet(0, 2)).empty());
+  rounds.add({{0, 7}, 1, RankSet(1), {}, INT64_MIN, {}}, true);
+  rounds.add({{0, 1}, -1, {}, RankSet(2), INT64_MIN, {}}, true);  // so says one between
+  const std::vector<Outcome> outcomes = rounds.take_complete(RankSet(0, 2));
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_EQ(outcomes[0].of, RankSet(0, 2));
+  EXPECT_EQ(of_outcome(outcomes[0]), 1);
+  rounds.end({0, 1}, 1);
+  EXPECT_EQ(rounds.awaited(0, RankSet(0, 2)), RankSet(0) + RankSet(2));
+}
+
+TEST(Rounds, AreNotSkippedByWhoHasAnOutcomeThatIsUnknownHere) {
+  Rounds rounds(0, 10);
+  rounds.contribute({0, 3}, {});
+  rounds.add({{0, 7}, 1, RankSet(1), {}, 3, {}}, true);  // 3 is over there
+  EXPECT_TRUE(rounds.take_complete(RankSet(0, 1)).empty());
+  rounds.add({{0, 7}, 1, RankSet(1), {}, 2, {}}, true);  // and elsewhere it is not
+  rounds.end({0, 2}, 1);
+  EXPECT_EQ(rounds.take_complete(RankSet(0, 1)).size(), 1U);
+}
+
+TEST(Rounds, OfAServerInTheTreeAreSentOnInTheirOrderAndSayWhoSkipsThem) {
+  Rounds rounds(1, 10);
+  rounds.contribute({0, 5}, {});
+  rounds.add({{0, 4}, 3, RankSet(3), {}, INT64_MIN, {}}, true);
+  rounds.add({{0, 5}, 3, RankSet(3), {}, INT64_MIN, {}}, true);
+  EXPECT_TRUE(rounds.take_ready(RankSet(3, 4)).empty());
+  rounds.add({{0, INT64_MAX}, 4, RankSet(4), {}, INT64_MIN, {}}, true);
+  const std::vector<Partial> ready = rounds.take_ready(RankSet(3, 4));
+  ASSERT_EQ(ready.size(), 2U);  // 1 and 3 have not ended yet
+  EXPECT_EQ(ready[0].round.number, 4);
+  EXPECT_EQ(ready[0].of, RankSet(3));
+  EXPECT_EQ(ready[0].passed, RankSet(1) + RankSet(4));
+  EXPECT_EQ(ready[1].of, RankSet(1) + RankSet(3));
+  EXPECT_EQ(ready[1].passed, RankSet(4));
+}
+
+TEST(Rounds, ChannelsThatEndedAreForgotten) {
+  Rounds rounds(0, 10);
+  for (std::uint64_t channel = 0; channel < 100; ++channel) {
+    rounds.contribute({channel, INT64_MAX}, {});
+    ASSERT_EQ(rounds.take_complete(RankSet(0)).size(), 1U);
+    rounds.end({channel, INT64_MAX}, static_cast<std::int64_t>(channel) + 1);
+    rounds.forget(static_cast<std::int64_t>(channel));
+    EXPECT_NE(rounds.contribute({channel, INT64_MAX}, {}), "");
+  }
+  EXPECT_EQ(rounds.channels(), 1U);
+}
+
 TEST(Rounds, AreBounded) {
   Rounds rounds(0, 2);
-  EXPECT_TRUE(rounds.contribute({0, 1}, {}));
-  EXPECT_TRUE(rounds.contribute({0, 2}, {}));
-  EXPECT_FALSE(rounds.contribute({0, 3}, {}));
-  rounds.add({{7, 1}, 1, RankSet(1), {}}, true);
+  EXPECT_EQ(rounds.contribute({0, 1}, {}), "");
+  EXPECT_EQ(rounds.contribute({0, 2}, {}), "");
+  EXPECT_NE(rounds.contribute({0, 3}, {}), "");
+  rounds.add({{7, 1}, 1, RankSet(1), {}, INT64_MIN, {}}, true);
   EXPECT_EQ(rounds.open(), 2U);
 }
 
