@@ -65,6 +65,7 @@ void Engine::open_ledger() {
 void Engine::start() {
   dispatcher_.start();
   session_.rounds.begin(std::make_unique<comm::OneServer>());
+  session_.reductions.look_who_is_there();
   session_.of_run.start();
   if (session_.run.facts.drained || has_memory_) return;
   session_.memory.start_prefaulting();
@@ -77,7 +78,7 @@ bool Engine::step(std::int64_t now_ns) {
   dispatcher_.spiller().take_written(
       [this](const SpillRecord& record) { return session_.journal.append(record); });
   failover_.tend_journal();
-  session_.rounds.advance();
+  advance_rounds();
   dispatcher_.take_results();
   session_.record.update();
   session_.memory.take_prefaulted();
@@ -93,6 +94,14 @@ bool Engine::step(std::int64_t now_ns) {
   return busy;
 }
 
+// What the next server, should this one die, asks for anew stays.
+void Engine::advance_rounds() {
+  session_.reductions.advance(session_.rounds.take_awaited(), [this](const comm::Round& round) {
+    return dispatcher_.may_reduce(round);
+  });
+  if (session_.rounds.advance()) session_.rounds.forget(dispatcher_.last_reduced());
+}
+
 void Engine::tick() {
   ticked_ns_ = session_.run.now_ns;
   attachment_.log_reports(false);
@@ -104,6 +113,7 @@ void Engine::tick() {
   overflow_.log_who_waits();
   placing_.look();
   control_.tick();
+  session_.reductions.look_who_is_there();
   session_.of_run.tick();
   ending_.warn("events", session_.of_run.take_warnings());
 }

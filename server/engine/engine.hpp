@@ -112,13 +112,15 @@ class Engine {
 
  private:
   bool has_news() const noexcept {
-    return dispatcher_.has_news() || session_.memory.has_news() || session_.of_run.has_news();
+    return dispatcher_.has_news() || session_.memory.has_news() || session_.of_run.has_news() ||
+           session_.reductions.has_news();
   }
   void recover_old_run(const std::string& journal_path);
   void tick();
   void look_for_dead_among_away();
   void steer_as_asked();
   void tend_scripts();
+  void advance_rounds();
 
   SessionState session_;  // outlive the plugins, which read the ledger
   Dispatcher dispatcher_;

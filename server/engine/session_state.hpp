@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "server/state/clients/clients.hpp"
+#include "server/state/group/reductions.hpp"
 #include "server/state/group/run_rounds.hpp"
 #include "server/state/iterations/times.hpp"
 #include "server/state/iterations/tracker.hpp"
@@ -37,6 +38,7 @@ struct SessionState {
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
         rounds(run, journal),
+        reductions(rounds, wake),
         of_run(run, clients, iterations, journal, std::move(group), wake),
         signals(run, clients, iterations, journal, dropped, of_run),
         record(run, clients, journal) {}
@@ -53,6 +55,7 @@ struct SessionState {
   Parameters parameters;
   Dropped dropped;
   RunRounds rounds;  ///< of all servers of the run
+  Reductions reductions;
   RunSignals of_run;
   Signals signals;
   Record record;
