@@ -64,7 +64,8 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
       spiller_(spiller_parts(run_, parts), pipeline_.queue()),
       pins_(parts.wake),
       scripts_(
-          run_, [this](Publication publication) { pipeline_.submit(std::move(publication)); },
+          run_, session.reductions,
+          [this](Publication publication) { pipeline_.submit(std::move(publication)); },
           parts.wake) {
   for (const auto& store : pipeline_.stores()) {
     PluginHost& host = store->plugin().host();
@@ -218,6 +219,21 @@ void Dispatcher::take_returned_blocks() {
 bool Dispatcher::is_idle() const {
   return may_store() && session_.iterations.oldest() >= session_.iterations.least() &&
          !anything_held() && scripts_.idle() && !pipeline_.is_busy();
+}
+
+bool Dispatcher::may_reduce(const comm::Round& round) const {
+  const std::int64_t iteration = iteration_of(round);
+  if (iteration >= std::min(session_.iterations.oldest(), session_.iterations.least())) return true;
+  if (const std::optional<std::uint32_t> store = store_of(round))
+    return pipeline_.may_reduce(*store, iteration);
+  return pipeline_.queue().has(iteration) || scripts_.may_reduce(round.channel, iteration);
+}
+
+std::int64_t Dispatcher::last_reduced() const noexcept {
+  const shm::ServerState& words = run_.segment.server_state();
+  const std::int64_t pending = words.scripts_pending.load();  // 1 + the oldest
+  const std::int64_t done = words.done_iteration.load();
+  return pending == 0 ? done : std::min(done, pending - 2);
 }
 
 // Without a rank there is nothing to store, and what lies under the names of the output is not this

@@ -63,6 +63,10 @@ class Dispatcher {
   /// Of iterations that all ranks have ended, nothing is open, under way or at work.
   bool is_idle() const;
   const UnderWay& under_way() const noexcept { return under_way_; }
+  /// A store or a script of this server may yet contribute to this reduction.
+  bool may_reduce(const comm::Round& round) const;
+  /// None of them asks again for reductions of iterations up to this one.
+  std::int64_t last_reduced() const noexcept;
   /// Nothing comes any more: the stores close after what they have.
   void close();
   bool is_closed() const noexcept { return state_ == State::closed; }

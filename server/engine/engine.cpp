@@ -71,6 +71,7 @@ void Engine::open_ledger() {
 void Engine::start() {
   dispatcher_.start();
   session_.run_steering.start();
+  session_.reductions.look_who_is_there();
   if (session_.run.facts.drained || has_memory_) return;
   session_.memory.start_prefaulting();
   if (!placing_.has_memory_nodes()) session_.memory.prefault_in_background();
@@ -99,11 +100,16 @@ bool Engine::step(std::int64_t now_ns) {
   return busy;
 }
 
-// What other servers have dropped goes before it could be passed on.
+// What other servers have dropped goes before it could be passed on. What the next server, should this one die, asks for
+// anew stays.
 void Engine::take_outcomes() {
-  session_.rounds.advance();
+  const bool any = session_.rounds.advance();
+  session_.reductions.advance(session_.rounds.take_awaited(), [this](const comm::Round& round) {
+    return dispatcher_.may_reduce(round);
+  });
   for (const auto& [iteration, why] : session_.of_run.take_drops())
     overflow_.drop_open(iteration, why);
+  if (any) session_.rounds.forget(dispatcher_.last_reduced());
 }
 
 void Engine::join_others() {
@@ -158,6 +164,7 @@ void Engine::tick() {
   overflow_.log_who_waits();
   placing_.look();
   control_.tick();
+  session_.reductions.look_who_is_there();
   ending_.warn_of_run();
 }
 

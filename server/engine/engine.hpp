@@ -114,7 +114,7 @@ class Engine {
  private:
   bool has_news() const noexcept {
     return dispatcher_.has_news() || session_.memory.has_news() || session_.rounds.has_news() ||
-           session_.joining.has_news();
+           session_.joining.has_news() || session_.reductions.has_news();
   }
   void recover_old_run(const std::string& journal_path);
   void join_others();
@@ -126,6 +126,7 @@ class Engine {
   void look_for_dead_among_away();
   void steer_as_asked();
   void tend_scripts();
+  void advance_rounds();
 
   SessionState session_;  // outlive the plugins, which read the ledger
   Dispatcher dispatcher_;

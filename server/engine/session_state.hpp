@@ -10,6 +10,7 @@
 
 #include "server/state/clients/clients.hpp"
 #include "server/state/group/joining.hpp"
+#include "server/state/group/reductions.hpp"
 #include "server/state/group/run_iterations.hpp"
 #include "server/state/group/run_rounds.hpp"
 #include "server/state/group/run_status.hpp"
@@ -38,6 +39,7 @@ struct SessionState {
         dropped(run, iterations, journal),
         joining(run, journal, wake),
         rounds(run, journal),
+        reductions(rounds, wake),
         run_steering(run, parameters, journal),
         of_run(run, clients, iterations, dropped, run_steering, rounds),
         run_status(run, rounds),
@@ -64,6 +66,7 @@ struct SessionState {
   Dropped dropped;
   Joining joining;
   RunRounds rounds;  ///< of all servers of the run
+  Reductions reductions;
   RunSteering run_steering;
   RunIterations of_run;
   RunStatus run_status;

@@ -133,6 +133,10 @@ std::optional<Iteration> Pipeline::take_oldest(const WaitingLine::Which& which) 
   return taken;
 }
 
+bool Pipeline::may_reduce(std::uint32_t store, std::int64_t iteration) const {
+  return store < stores_.size() && (queue_.has(iteration) || stores_[store]->is_aside());
+}
+
 std::vector<PipelineResult> Pipeline::take_results() {
   if (!has_results()) return {};
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -58,6 +58,9 @@ class Pipeline final {
   /// Takes the oldest iteration out that no store has begun, and none gets it.
   std::optional<Iteration> take_oldest(const WaitingLine::Which& which);
   WorkQueue& queue() noexcept { return queue_; }
+  const WorkQueue& queue() const noexcept { return queue_; }
+  /// The store may yet reduce something in this iteration, which was submitted or never will be.
+  bool may_reduce(std::uint32_t store, std::int64_t iteration) const;
 
   /// After all that was submitted the plugins are closed, then the result `closed` comes.
   void close() { queue_.close(); }

@@ -5,6 +5,14 @@
 #include <utility>
 
 namespace leat::server {
+namespace {
+
+std::int64_t iteration_of_work(const Work& work) {
+  const auto* const iteration = std::get_if<Iteration>(&work);
+  return iteration ? iteration->number : std::get<Publication>(work).iteration;
+}
+
+}  // namespace
 
 void WorkQueue::submit(Work work) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -24,8 +32,7 @@ bool WorkQueue::next(Work* work) {
   if (waiting_.empty()) return false;
   *work = std::move(waiting_.front());
   waiting_.pop_front();
-  const auto* const iteration = std::get_if<Iteration>(work);
-  under_way_ = iteration ? iteration->number : std::get<Publication>(*work).iteration;
+  under_way_ = iteration_of_work(*work);
   return true;
 }
 
@@ -54,6 +61,14 @@ void WorkQueue::nudge() {
 std::size_t WorkQueue::iterations_waiting() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return count_iterations();
+}
+
+bool WorkQueue::has(std::int64_t iteration) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return under_way_ == iteration ||
+         std::any_of(waiting_.begin(), waiting_.end(), [iteration](const Work& work) {
+           return iteration_of_work(work) == iteration;
+         });
 }
 
 std::size_t WorkQueue::count_iterations() const {

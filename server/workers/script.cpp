@@ -24,6 +24,11 @@ std::shared_ptr<const void> PendingIterations::hold(std::int64_t iteration) cons
           }};
 }
 
+bool PendingIterations::has(std::int64_t iteration) const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->all.count(iteration) > 0;
+}
+
 ConstantsFile::ConstantsFile() : file_(os::memory_file("leat-constants")) {}
 
 void ConstantsFile::store(const Block& block) {
@@ -105,6 +110,13 @@ bool Script::may_want(const Content& content) const {
   if (unknown()) return true;
   return usable && std::any_of(functions.begin(), functions.end(),
                                [&](const ScriptFunction& f) { return f.is_due(content); });
+}
+
+bool Script::waits_for(std::int64_t iteration) const {
+  return expecting.count(iteration) > 0 ||
+         std::any_of(waiting.begin(), waiting.end(), [iteration](const ScriptJob& job) {
+           return job.iteration->number == iteration;
+         });
 }
 
 bool Script::awaits_products(const Content& content) const {

@@ -31,6 +31,7 @@ class PendingIterations {
 
   /// It is pending until the last copy ends.
   std::shared_ptr<const void> hold(std::int64_t iteration) const;
+  bool has(std::int64_t iteration) const;
 
  private:
   struct State {
@@ -83,6 +84,7 @@ struct Published {
 
 /// One function of a script, as the worker that loaded it tells.
 struct ScriptFunction {
+  std::string name{};
   std::int64_t every = 1;
   bool all_variables = true;
   std::vector<std::uint32_t> variables;  ///< that vary in time: due when all of them are there
@@ -116,6 +118,12 @@ Content content_of(const Iteration& iteration);
 /// `content`, with these products.
 Content content_of(const std::vector<Publication>& published, Content content);
 
+/// What a function has reduced over the servers of the run: its calls in its last iteration with some.
+struct ScriptReductions {
+  std::int64_t iteration = INT64_MIN;
+  std::uint32_t calls = 0;
+};
+
 struct ScriptCounts {
   std::uint64_t calls = 0, failed = 0, skipped = 0;
   double seconds = 0, without_core = 0;
@@ -144,6 +152,7 @@ struct Script {
   std::uint64_t served = 0;           ///< grows with the orders of the pool: when its last one was
   bool overran = false;               ///< its last call took longer than it may
   std::vector<Content> unjudged;      ///< left out before it was known whether it wants them
+  std::map<std::string, ScriptReductions> reductions{};  ///< by function
   ScriptCounts counts;
 
   /// What it wants is not known yet.
@@ -160,6 +169,8 @@ struct Script {
   }
   /// True when it is, or may turn out to be, due.
   bool may_want(const Content& content) const;
+  /// It waits for a call with this iteration, or for what is made of it.
+  bool waits_for(std::int64_t iteration) const;
   /// Takes in line, or keeps, what it wants of an iteration, with holds on that only. `pending` is
   /// kept as long as that is.
   void take(const Iteration& iteration, const std::shared_ptr<const void>& pending);

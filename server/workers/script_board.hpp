@@ -19,6 +19,7 @@
 
 #include "lib/model/model.hpp"
 #include "lib/os/cores.hpp"
+#include "server/state/group/reductions.hpp"
 #include "server/state/iterations/iteration.hpp"
 #include "server/state/run.hpp"
 #include "server/workers/script.hpp"
@@ -36,12 +37,14 @@ struct ScriptSeat {
   Script* running = nullptr;  // also while it is being loaded
   std::int64_t running_since_ns = 0;
   std::int64_t running_iteration = -1;
+  bool awaits_servers = false;      ///< what runs waits for other servers of the run
   std::vector<Script*> moved_away;  // loaded here still, and called in another process
 };
 
 /// Which scripts there are, what waits for them, and which are at work. All with its lock.
 struct ScriptBoard {
-  // Of the processes that the XML wants there are so many times at most, when calls take long.
+  // Of the processes that the XML wants there are so many times at most, when calls take long; and one
+  // for each call that waits for other servers, where scripts may have come in another order.
   static constexpr std::size_t kMostGrowth = 2;
 
   mutable std::mutex mutex;
@@ -79,6 +82,7 @@ struct ScriptContext {
   bool resumed;                              ///< what there is of output is this run's
   std::function<void(Publication)> publish;  ///< called from any thread
   std::function<void()> wake;                ///< called from any thread when there is something new
+  Reductions& reductions;
   ScriptOutput output;
   PendingIterations pending;
   WorkerPlan plan{};

@@ -166,8 +166,11 @@ bool ScriptHandOut::find_other_seat(const Script& script, std::size_t* index) {
     *index = i;
   }
   if (least < std::numeric_limits<int>::max()) return true;
+  const auto awaiting = std::count_if(board_.seats.begin(), board_.seats.end(),
+                                      [](const auto& seat) { return seat->awaits_servers; });
   if (scripts_at.size() >=
-      ScriptBoard::kMostGrowth * static_cast<std::size_t>(context_.model.scripts.workers))
+      ScriptBoard::kMostGrowth * static_cast<std::size_t>(context_.model.scripts.workers) +
+          static_cast<std::size_t>(awaiting))
     return false;
   *index = add_seat();
   return true;

@@ -66,8 +66,8 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
 
 }  // namespace
 
-ScriptPool::ScriptPool(const Run& run, std::function<void(Publication)> publish,
-                       std::function<void()> wake)
+ScriptPool::ScriptPool(const Run& run, Reductions& reductions,
+                       std::function<void(Publication)> publish, std::function<void()> wake)
     : context_{run.model,
                run.log,
                run.executor,
@@ -75,6 +75,7 @@ ScriptPool::ScriptPool(const Run& run, std::function<void(Publication)> publish,
                run.facts.resumed,
                std::move(publish),
                std::move(wake),
+               reductions,
                ScriptOutput(run.model, run.facts, run.folder),
                PendingIterations(run.segment.server_state().scripts_pending)} {
   if (exists()) context_.plan = plan_of(run, context_.constants.descriptor());
@@ -165,6 +166,31 @@ bool ScriptPool::idle() const {
                      [](const Script& script) { return script.waiting.empty(); }) &&
          std::all_of(board_.seats.begin(), board_.seats.end(),
                      [](const auto& seat) { return seat->running == nullptr; });
+}
+
+// What other scripts make of an iteration comes as long as one of them has it.
+bool ScriptPool::may_reduce(std::uint64_t channel, std::int64_t iteration) const {
+  if (!exists()) return false;
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  const auto is_of = [iteration](const ScriptBoard::News& news) {
+    return content_of(news).number == iteration;
+  };
+  if (board_.handing_out || std::any_of(board_.inbox.begin(), board_.inbox.end(), is_of))
+    return true;
+  for (const Script& script : board_.scripts) {
+    const auto reduces = [&](const ScriptFunction& function) {
+      return channel_of_script(script.file.name, function.name) == channel;
+    };
+    const auto function = std::find_if(script.functions.begin(), script.functions.end(), reduces);
+    if (function == script.functions.end()) continue;
+    if (!function->products.empty()) break;
+    const auto runs = [&](const auto& seat) {
+      return seat->running == &script && seat->running_iteration == iteration;
+    };
+    return script.waits_for(iteration) ||
+           std::any_of(board_.seats.begin(), board_.seats.end(), runs);
+  }
+  return context_.pending.has(iteration);
 }
 
 void ScriptPool::leave_inbox_out() {

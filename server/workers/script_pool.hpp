@@ -35,7 +35,8 @@ class ScriptPool {
  public:
   /// `store` is called from any thread with what a script has made, `wake` when there is something
   /// new.
-  ScriptPool(const Run& run, std::function<void(Publication)> publish, std::function<void()> wake);
+  ScriptPool(const Run& run, Reductions& reductions, std::function<void(Publication)> publish,
+             std::function<void()> wake);
   /// Kills what still runs; drain first for an orderly end.
   ~ScriptPool();
 
@@ -50,6 +51,9 @@ class ScriptPool {
   void submit(std::int64_t iteration, const std::vector<Publication>& published, bool by_stores);
   /// Nothing is left to be run.
   bool idle() const;
+  /// A script may yet contribute to a reduction of this channel in this iteration, which was
+  /// submitted or never will be.
+  bool may_reduce(std::uint64_t channel, std::int64_t iteration) const;
   /// Some are loaded for the first time still, or with what came meanwhile: imports may take longer
   /// than many iterations.
   bool are_new() const;

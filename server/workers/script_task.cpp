@@ -113,6 +113,7 @@ std::vector<std::string> texts_in(const json& list) {
 
 ScriptFunction function_of(const json& told) {
   ScriptFunction function;
+  function.name = text_in(told, "name");
   function.every = std::max<std::int64_t>(1, integer_of(member_of(told, "every")).value_or(1));
   function.products = texts_in(member_of(told, "products"));
   function.publishes = texts_in(member_of(told, "publishes"));

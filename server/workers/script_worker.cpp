@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
 #include "lib/model/checks.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/cores.hpp"
 #include "server/workers/frames.hpp"
+#include "server/workers/script_reduction.hpp"
 #include "server/workers/script_task.hpp"
 
 namespace leat::server {
@@ -217,10 +219,35 @@ std::string ScriptWorker::why_endless_with(const std::string& source,
   return model::why_endless(makers);
 }
 
+// Why a reduction of one of these could be taken for one of another function; "": it cannot. With the lock.
+std::string ScriptWorker::why_channel_is_taken(const Script& script,
+                                               const std::vector<ScriptFunction>& functions) const {
+  const auto is_same = [](const std::string& a, const ScriptFunction& of_a, const std::string& b,
+                          const ScriptFunction& of_b) {
+    return (a != b || of_a.name != of_b.name) &&
+           channel_of_script(a, of_a.name) == channel_of_script(b, of_b.name);
+  };
+  for (const ScriptFunction& function : functions) {
+    for (const Script& other : board_.scripts) {
+      const auto& others = &other == &script ? functions : other.functions;
+      for (const ScriptFunction& each : others) {
+        if (!other.removed && is_same(script.file.name, function, other.file.name, each))
+          return fmt::format(
+              "function {} cannot be told from {} of script \"{}\" in reductions over servers: "
+              "give it another name",
+              function.name, each.name, other.file.name);
+      }
+    }
+  }
+  return "";
+}
+
 // With an error the worker has the version from before, if there was one.
 void ScriptWorker::loaded(Script& script, Frame& answer) {
   script.functions = functions_in(answer.head);
-  if (const std::string why = why_endless_with(script.file.name, script.functions); !why.empty()) {
+  std::string why = why_endless_with(script.file.name, script.functions);
+  if (why.empty()) why = why_channel_is_taken(script, script.functions);
+  if (!why.empty()) {
     script.functions.clear();
     answer.head["error"] = why;
   }
@@ -270,7 +297,11 @@ ScriptFailure ScriptWorker::converse(Script& script, const Frame& order, double 
       status = seat_.process.receive(answer, deadline_ns);
       if (status != FrameStatus::frame) break;
       if (text_in(answer->head, "kind") == "answer") return {};
-      take_message(script, *answer, iteration);
+      if (const auto reply = reply_to(script, *answer, iteration, deadline_ns)) {
+        if (!seat_.process.send(*reply, deadline_ns)) status = FrameStatus::ended;
+      } else {
+        take_message(script, *answer, iteration);
+      }
       // One that talks without end is late too.
       if (os::now_ns() >= deadline_ns) status = FrameStatus::late;
     }
@@ -312,6 +343,84 @@ void ScriptWorker::process_died() {
     if (board_.seats[script.worker].get() == &seat_ && !script.removed && script.usable)
       script.must_load = true;
   }
+}
+
+// To what the script waits for; nothing to what it only tells.
+std::optional<Frame> ScriptWorker::reply_to(Script& script, const Frame& message,
+                                            const Iteration* iteration, std::int64_t deadline_ns) {
+  const std::string kind = text_in(message.head, "kind");
+  if (kind != "reduce" && kind != "place") return std::nullopt;
+  // Sooner than its time is up, so that it is told in time, and is not ended.
+  const auto grace_ns = static_cast<std::int64_t>(kGraceSeconds * 1e9);
+  const std::int64_t left_ns = deadline_ns - os::now_ns();
+  const std::int64_t until_ns = deadline_ns - std::min(2 * grace_ns, left_ns / 2);
+  if (kind == "place") {
+    const auto place = await_place(until_ns);
+    if (!place) return not_reduced("the other servers of the run are not known in time", true);
+    return Frame{{{"kind", "place"},
+                  {"why", ""},
+                  {"server", place->self},
+                  {"servers", place->servers},
+                  {"is_first", place->self == place->first}},
+                 ""};
+  }
+  if (!iteration) return not_reduced("it is for calls with an iteration");
+  try {
+    return reduce(script, message, iteration->number, until_ns);
+  } catch (const std::invalid_argument& e) {
+    return not_reduced(e.what());
+  }
+}
+
+std::optional<Reductions::Place> ScriptWorker::await_place(std::int64_t deadline_ns) {
+  std::optional<Reductions::Place> place = context_.reductions.place();
+  while (!place && os::now_ns() < deadline_ns && !seat_.process.has_ended()) {
+    os::pause_shortly();
+    place = context_.reductions.place();
+  }
+  return place;
+}
+
+Frame ScriptWorker::reduce(Script& script, const Frame& message, std::int64_t iteration,
+                           std::int64_t deadline_ns) {
+  constexpr std::uint32_t kMostCalls = 1 << 16;                   // as number_of() has room for
+  constexpr std::int64_t kMostIteration = std::int64_t{1} << 46;  // the same
+  const auto place = await_place(deadline_ns);
+  if (!place) return not_reduced("the other servers of the run are not known in time", true);
+  const comm::Columns own = columns_in(message, place->self);
+  const std::string function = text_in(message.head, "function");
+  comm::Round round{channel_of_script(script.file.name, function), 0};
+  {
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    ScriptReductions& before = script.reductions[function];
+    if (iteration < before.iteration)
+      return not_reduced(
+          fmt::format("it was called with iteration {} when {} had reduced in iteration {}: "
+                      "what is made of products that come late is of one server",
+                      iteration, function, before.iteration));
+    if (iteration > before.iteration) before = {iteration, 0};
+    if (before.calls >= kMostCalls || iteration < 0 || iteration > kMostIteration)
+      return not_reduced(
+          "there are too many calls, or the iteration has a number beyond all bounds");
+    round.number = number_of(iteration, static_cast<std::uint16_t>(before.calls++));
+    seat_.awaits_servers = true;
+  }
+  const auto awaited = std::make_shared<AwaitedOutcome>();
+  context_.reductions.contribute(
+      round, own, [awaited](const comm::Outcome& outcome) { awaited->came(outcome); });
+  const std::optional<comm::Outcome> outcome =
+      awaited->await(deadline_ns, [this] { return seat_.process.has_ended(); });
+  {
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    seat_.awaits_servers = false;
+  }
+  if (outcome) return reduced(*outcome, own);
+  return not_reduced(
+      fmt::format(
+          "the other servers of the run have not all come to iteration {} within the {:g} s of "
+          "timeout=\"...\" that a call may take",
+          iteration, script.source->timeout_seconds),
+      true);
 }
 
 void ScriptWorker::take_message(const Script& script, Frame& message, const Iteration* iteration) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "server/workers/script_board.hpp"
@@ -39,11 +40,18 @@ class ScriptWorker {
   void carry_out(const Order& order);
   ScriptFailure load(Script& script);
   void loaded(Script& script, Frame& answer);
+  std::string why_channel_is_taken(const Script& script,
+                                   const std::vector<ScriptFunction>& functions) const;
   std::string why_endless_with(const std::string& source,
                                const std::vector<ScriptFunction>& functions) const;
   ScriptFailure run_script(Script& script, const ScriptJob& job);
   ScriptFailure converse(Script& script, const Frame& order, double seconds,
                          const Iteration* iteration, Frame* answer);
+  std::optional<Frame> reply_to(Script& script, const Frame& message, const Iteration* iteration,
+                                std::int64_t deadline_ns);
+  Frame reduce(Script& script, const Frame& message, std::int64_t iteration,
+               std::int64_t deadline_ns);
+  std::optional<Reductions::Place> await_place(std::int64_t deadline_ns);
   void take_message(const Script& script, Frame& message, const Iteration* iteration);
   void take_products(const Script& script, Frame& message, const Iteration& iteration);
 

@@ -5,6 +5,9 @@ import pathlib
 import sys
 import types
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python-plugins"))
+from leat.scripting.reductions import OneServer, Reduction, packed, unpacked  # noqa: E402
+
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 
@@ -28,6 +31,17 @@ class Context:
     def store(self, name, array, dims=None, units=None):
         assert dims is None or len(dims) == array.ndim
         self.stored[name], self.units[name] = array, units
+
+    is_first, servers, server, servers_missing = True, 1, 0, 0
+
+    def reduce(self, value, op, bins=None, range=None):
+        """Of a run of one server; the dataset is the last of `past`."""
+        values = [self.past[-1][value].values] if isinstance(value, str) else value
+        ask = lambda what, columns: OneServer().reduce("", 0, columns)  # noqa: E731
+        return Reduction(ask).of(values, op, bins, range)
+
+    def gather(self, value):
+        return [unpacked(packed(value))]
 
     def log(self, text):
         self.log_lines.append(text)

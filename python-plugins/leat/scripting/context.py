@@ -2,10 +2,14 @@
 """What a script can do besides looking: the second argument of its functions."""
 import math
 import numbers
+import threading
 
 import numpy as np
 
-from . import outputs  # noqa: F401  what stores results is loaded before a script runs
+from . import (
+    outputs,  # noqa: F401  what stores results is loaded before a script runs
+    reductions,
+)
 from .model import did_you_mean
 
 _MOST_NAME = 200  # bytes: with the iteration, the node and an ending it is a file's name still
@@ -19,6 +23,8 @@ class Context:
     parameters  {name: value} of the XML's parameters, as the first rank of the node had them at the end of the iteration
     events      what happens in this iteration, as <actions> has it, in order: objects with name, rank (None: not of one) and times
     state       a dict that survives edits of the script and restarts of its process; it is pickled after each call
+    servers     number of servers of the run; server: which of them this is, from 0 on; is_first: it is the lowest that lives
+    servers_missing  how many servers gave nothing to the last reduce() or gather() of this call
     """
 
     def __init__(self, script, iteration, services):
@@ -28,6 +34,8 @@ class Context:
         self._function = self._ds = None
         self.scalars, self.arrays = {}, {}  # what the script has made
         self.traceback = ""  # all of it, where its functions failed
+        self.servers_missing = 0
+        self._thread = threading.get_ident()
 
     @property
     def state(self):
@@ -88,6 +96,47 @@ class Context:
             raise ValueError(f'ctx.set("{parameter}", {value!r}): not a finite number')
         self._services.set(parameter, float(value) if kind == "double" else value, scope)
 
+    def reduce(self, value, op, bins=None, range=None):
+        """What all servers of the run make of `value` together: the same on each of them, bit for bit the same for any number of
+        servers. Waits for the others; all have to make the same calls in an iteration, in the same order.
+
+        op "sum", "min", "max": element by element, for a number or an array that has the same shape on all servers; whole numbers
+        stay whole (int64), others are float64. Of the name of a variable, of a list of blocks, like ctx.blocks(name), or of arrays: one
+        number, of all elements.
+        "mean": of all elements of all servers, one number. "hist": (counts, edges) of all elements, as numpy.histogram has them;
+        bins: how many (10), or their edges; range: (least, greatest), found over all servers where it is not given."""
+        self._expect_call(f'reduce(..., "{op}")')
+        if isinstance(value, str):
+            value = self._iteration.own_values(value)
+        try:
+            return reductions.Reduction(self._ask).of(value, op, bins, range)
+        except reductions.DoesNotFit as why:
+            raise ValueError(f'ctx.reduce(..., "{op}"): {why}') from None
+
+    def gather(self, value):
+        """A list of what each server of the run has given, in their order; a server that is missing has no entry. value: a NumPy
+        array, or what JSON can say; 1 MiB at most."""
+        self._expect_call("gather(...)")
+        try:
+            data = reductions.packed(value)
+        except (reductions.DoesNotFit, TypeError, ValueError) as why:
+            raise ValueError(f"ctx.gather(...) of {_kind_of(value)}: {why}") from None
+        said = self._ask(["gather"], [reductions.Said(data)])["columns"][0]
+        return [reductions.unpacked(said[server]) for server in sorted(said)]
+
+    @property
+    def servers(self):
+        return self._services.place().servers
+
+    @property
+    def server(self):
+        return self._services.place().server
+
+    @property
+    def is_first(self):
+        """True on one server of the run: for printing, and for writing one file."""
+        return self._services.place().is_first
+
     def log(self, *words):
         """A line in the server's log, like print."""
         self._services.log("info", " ".join(str(word) for word in words))
@@ -103,6 +152,25 @@ class Context:
         """The raw blocks: list of objects with rank, block, position, extent, ghosts, data; by rank and block. Read-only, and they
         end with the call."""
         return self._iteration.blocks(variable, include_ghosts)
+
+    def _ask(self, what, columns):
+        name = self._function.declaration.name
+        outcome = self._services.reduce(name, reductions.signature_of([name, *what]), columns)
+        self.servers_missing = self._services.place().servers - outcome["gave"]
+        if self.servers_missing and not self._script.said_missing:
+            self._script.said_missing = True
+            self._services.log("warning", f"ctx.reduce and ctx.gather in iteration {self.iteration}: {self.servers_missing} of "
+                               f"{self._services.place().servers} servers gave nothing; ctx.servers_missing tells each time, this is "
+                               "said once")
+        return outcome
+
+    def _expect_call(self, call):
+        if self._function is None:
+            raise RuntimeError(f"ctx.{call} after the function that ctx was given to has returned: the other servers do not wait for it "
+                               "any more")
+        if threading.get_ident() != self._thread:
+            raise RuntimeError(f"ctx.{call} in another thread than the function that ctx was given to: servers reduce in the order of "
+                               "the calls of one thread. Let it return the value, and reduce that")
 
     def _begin(self, function, ds):
         self._function, self._ds = function, ds

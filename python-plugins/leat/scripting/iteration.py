@@ -43,6 +43,10 @@ class Iteration:
                 block.ghosts = ((0, 0),) * block.data.ndim
         return blocks
 
+    def own_values(self, name):
+        """Arrays that have each value of the variable once, without ghosts and without cells that nobody of here has."""
+        return [block.data for block in self.blocks(name)]
+
     def _all_blocks(self, name):
         raise NotImplementedError
 

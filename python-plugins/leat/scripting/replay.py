@@ -89,6 +89,13 @@ class Services:
 
     has_all_ranks = True
 
+    def place(self):
+        from .reductions import OneServer
+        return OneServer
+
+    def reduce(self, function, signature, columns):
+        return self.place()().reduce(function, signature, columns)
+
     def set(self, parameter, value, scope):
         self.log("info", f"ctx.set(\"{parameter}\", {value!r}): only told, a replay has no simulation to steer")
 

@@ -72,6 +72,7 @@ class Script:
         self.state = {} if state is None else state
         self.functions = []
         self.said_state = False  # that the state cannot be kept over a restart
+        self.said_missing = False  # that servers gave nothing to a reduction
 
     def load(self):
         """Reads the file, as it is now. ScriptError when it cannot be used; then the version from before stays."""

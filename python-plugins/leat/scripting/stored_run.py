@@ -191,6 +191,10 @@ class StoredIteration(Iteration):
             raise LookupError(f'ctx.blocks("{name}", include_ghosts=True): ghosts are not stored, so they cannot be replayed')
         return super().blocks(name, include_ghosts)
 
+    def own_values(self, name):
+        is_whole = name in self._here and self._here[name].layout == "global"
+        return [self.array(name).data] if is_whole else super().own_values(name)
+
     def _all_blocks(self, name):
         if self._here[name].layout == "global":
             raise LookupError(f'ctx.blocks("{name}"): a file has the whole array of a variable with a global shape; which rank '

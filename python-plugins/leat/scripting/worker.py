@@ -7,6 +7,7 @@ import resource
 import sys
 import threading
 import time
+import types
 
 from .parent import die_with_parent
 
@@ -76,12 +77,40 @@ class Services:
     def __init__(self, channel, model, output, has_all_ranks):
         self.model, self.has_all_ranks = model, has_all_ranks
         self._channel, self._output = channel, output
+        self._place = None
 
     def log(self, level, text):
         self._channel.send({"kind": "log", "level": level, "text": text})
 
     def set(self, parameter, value, scope):
         self._channel.send({"kind": "set", "parameter": parameter, "value": value, "scope": scope})
+
+    def reduce(self, function, signature, columns):
+        """See reductions.OneServer. Waits for the other servers, as long as the script's call may take."""
+        from .reductions import outcome_of
+        told, parts = zip(*(column.words() for column in columns))
+        answer, data = self._ask({"kind": "reduce", "function": function, "signature": signature, "columns": list(told)}, *parts)
+        return outcome_of(answer, data, columns)
+
+    def place(self):
+        """server, servers, is_first."""
+        if self._place is None:
+            answer, _ = self._ask({"kind": "place"})
+            self._place = types.SimpleNamespace(**{key: answer[key] for key in ("server", "servers", "is_first")})
+        return self._place
+
+    def call_begins(self):
+        """Who lives may have changed since the last."""
+        self._place = None
+
+    def _ask(self, head, *parts):
+        self._channel.send(head, *parts)
+        answer = self._channel.receive()
+        if answer is None:
+            raise ConnectionError("leatd has ended")
+        if why := answer[0]["why"]:
+            raise (TimeoutError if answer[0]["late"] else RuntimeError)(why)
+        return answer
 
     def image(self, script, name, iteration, picture):
         from . import outputs
@@ -143,7 +172,7 @@ class Worker:
         except Exception as why:  # its state cannot be read back, for example
             error, whole = f"{type(why).__name__}: {why}", ""
         functions = [{"every": f.declaration.every, "variables": _varying(f.variables), "beside": _varying(f.beside),
-                      "products": f.declaration.products, "publishes": f.declaration.publishes,
+                      "name": f.declaration.name, "products": f.declaration.products, "publishes": f.declaration.publishes,
                       "events": [list(self._model.events).index(name) for name in f.events]} for f in script.functions]
         return ({"functions": functions, "error": error, "whole": whole},)
 
@@ -170,6 +199,7 @@ class Worker:
         timeout = self._timeouts[script.name]
         began = time.monotonic()
         faulthandler.dump_traceback_later(timeout, file=_CRASH_FILE)
+        self._services.call_begins()
         context, error = script.call(self._iteration, self._services, self._take_back)
         faulthandler.cancel_dump_traceback_later()
         if time.monotonic() - began >= timeout:

@@ -45,7 +45,6 @@ class RunRounds {
     /// Others wait for this server, which has not contributed to it, for a while.
     std::function<void(const comm::Round& round)> awaited{};
   };
-  /// channel::reductions: of all of them.
   void listen(std::uint64_t channel, Listener listener) {
     listeners_[channel] = std::move(listener);
   }
@@ -65,6 +64,8 @@ class RunRounds {
   void end(std::uint64_t channel) { contribute({channel, INT64_MAX}, {}); }
   /// Outcomes that have come. True: there were some.
   bool advance();
+  /// Rounds that others wait for, and this server has not contributed to; of channels nobody listens to.
+  std::vector<comm::Round> take_awaited() { return std::exchange(awaited_, {}); }
   /// Nobody asks again for reductions of iterations up to this one.
   void forget(std::int64_t iteration);
   /// Outcomes have come.
@@ -110,8 +111,9 @@ class RunRounds {
   using Contributions = std::vector<std::pair<comm::Round, comm::Columns>>;
   Contributions open_;  // own, without an outcome, in order
   std::map<comm::Round, Done> awaited_by_;
-  std::deque<comm::Outcome> unconfirmed_;              // another server may need it
-  std::map<comm::Round, comm::Outcome> reductions_;    // of iterations that are not forgotten
+  std::deque<comm::Outcome> unconfirmed_;            // another server may need it
+  std::map<comm::Round, comm::Outcome> reductions_;  // of iterations that are not forgotten
+  std::vector<comm::Round> awaited_;
   std::vector<std::pair<comm::Outcome, Done>> again_;  // asked for, and known already
   std::map<std::uint64_t, std::int64_t> over_;  // by channel: the last round that has an outcome
   std::int64_t known_ = 0, restarts_ = 0;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/state/group/reductions.hpp"
+
+#include <utility>
+
+namespace leat::server {
+namespace {
+
+// Of the numbers after channel::reductions: below it of stores, from it on of scripts.
+constexpr std::uint64_t kFirstOfScripts = std::uint64_t{1} << 31;
+
+// FNV-1a, 64 bits. Source: Fowler, Noll, Vo; draft-eastlake-fnv.
+std::uint64_t hash_of_names(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325) {
+  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+void Reductions::contribute(const comm::Round& round, comm::Columns columns, Done done) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    came_.push_back({round, std::move(columns), std::move(done)});
+    has_news_.store(true, std::memory_order_relaxed);
+  }
+  wake_();
+}
+
+std::optional<Reductions::Place> Reductions::place() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return place_;
+}
+
+void Reductions::advance(const std::vector<comm::Round>& awaited, const MayCome& may_come) {
+  for (const comm::Round& round : awaited) {
+    const bool is_end = round.number == INT64_MAX;  // of another server's part in the channel
+    if (round.channel >= channel::reductions && !is_end) awaited_.insert(round);
+  }
+  std::vector<comm::Round> vain;  // asked before what came is taken: that may be of them
+  for (const comm::Round& round : awaited_)
+    if (!may_come(round)) vain.push_back(round);
+  contribute_what_came();
+  for (const comm::Round& round : vain)
+    if (awaited_.erase(round) > 0) rounds_.contribute(round, {}, nullptr);
+}
+
+void Reductions::look_who_is_there() {
+  if (!rounds_.has_begun()) return;
+  const comm::RankSet gone = rounds_.group()->status().view.gone();
+  const comm::RankSet there = comm::RankSet(0, rounds_.size() - 1) - gone;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  place_ = {rounds_.self(), rounds_.size(), there.empty() ? rounds_.self() : there.first()};
+}
+
+void Reductions::contribute_what_came() {
+  std::vector<Contribution> came;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    came = std::exchange(came_, {});
+    has_news_.store(false, std::memory_order_relaxed);
+  }
+  for (Contribution& each : came) {
+    awaited_.erase(each.round);
+    rounds_.contribute(each.round, std::move(each.columns), std::move(each.done));
+  }
+}
+
+std::uint64_t channel_of_store(std::uint32_t store, std::uint32_t step) {
+  return channel::reductions + std::uint64_t{store} * kMostReductionSteps + step;
+}
+
+std::optional<std::uint32_t> store_of(const comm::Round& round) {
+  const std::uint64_t index = round.channel - channel::reductions;
+  if (index >= kFirstOfScripts) return std::nullopt;
+  return static_cast<std::uint32_t>(index / kMostReductionSteps);
+}
+
+std::uint64_t channel_of_script(std::string_view script, std::string_view function) {
+  const std::uint64_t hash = hash_of_names(function, hash_of_names("/", hash_of_names(script)));
+  return channel::reductions + kFirstOfScripts + ((hash ^ hash >> 32) & (kFirstOfScripts - 1));
+}
+
+}  // namespace leat::server

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions of plugins and scripts over all servers of the run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/state/group/run_rounds.hpp"
+
+namespace leat::server {
+
+// Plugins and scripts are on threads of their own, and rounds are the engine's: here they contribute from
+// any thread, and the engine takes it in its next step. It also contributes nothing in the place of those
+// that others wait for and that will not contribute any more: their call has failed, their iteration was
+// dropped or skipped, or they are not here. So whoever contributes gets an outcome.
+class Reductions {
+ public:
+  /// Called in the engine's thread, once; must be quick.
+  using Done = RunRounds::Done;
+  /// Somebody of this server may contribute to that round yet. When it says no, whatever
+  /// was contributed to the round has been.
+  using MayCome = std::function<bool(const comm::Round& round)>;
+
+  /// This server among those of the run.
+  struct Place {
+    comm::Rank self = 0, servers = 1;
+    comm::Rank first = 0;  ///< the lowest that lives
+  };
+
+  /// `wake`: the engine has something to do.
+  Reductions(RunRounds& rounds, std::function<void()> wake)
+      : rounds_(rounds), wake_(std::move(wake)) {}
+
+  // From any thread
+
+  /// As RunRounds::contribute().
+  void contribute(const comm::Round& round, comm::Columns columns, Done done);
+  /// Nothing until the other servers are known.
+  std::optional<Place> place() const;
+  bool has_news() const noexcept { return has_news_.load(std::memory_order_relaxed); }
+
+  // From the engine's thread
+
+  /// At the beginning, and every now and then.
+  void look_who_is_there();
+  /// `awaited`: of RunRounds::take_awaited(); those of other channels are not looked at.
+  void advance(const std::vector<comm::Round>& awaited, const MayCome& may_come);
+
+ private:
+  struct Contribution {
+    comm::Round round;
+    comm::Columns columns;
+    Done done;
+  };
+  void contribute_what_came();
+
+  RunRounds& rounds_;
+  std::function<void()> wake_;
+  std::set<comm::Round> awaited_;  // by others
+  mutable std::mutex mutex_;
+  std::vector<Contribution> came_;
+  std::optional<Place> place_;
+  std::atomic<bool> has_news_{false};  // only asked in loops: the mutex orders the rest
+};
+
+/// What a store may do one after the other in an iteration: reduce, and with its outcome reduce again.
+inline constexpr std::uint32_t kMostReductionSteps = 16;
+/// The channel of a store, by its place in the model. Each step has its own, so that numbers grow in
+/// it though the next iteration begins before a step of this one does.
+std::uint64_t channel_of_store(std::uint32_t store, std::uint32_t step);
+/// The store whose channel it is; nothing when it is a script's.
+std::optional<std::uint32_t> store_of(const comm::Round& round);
+/// The channel of a function of a script: a hash of their names, which all servers have without
+/// asking each other. Two functions of a run that have the same cannot be loaded both.
+std::uint64_t channel_of_script(std::string_view script, std::string_view function);
+
+}  // namespace leat::server
