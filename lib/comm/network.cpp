@@ -140,7 +140,8 @@ void Network::publish(bool has_ticked) {
     return true;
   };
   std::vector<Outcome> outcomes = member_.take_outcomes();
-  bool is_news = !outcomes.empty();
+  const std::vector<Round> awaited = member_.take_awaited();
+  bool is_news = !outcomes.empty() || !awaited.empty();
   {
     const std::lock_guard lock(mutex_);
     is_news |= update(&status_.is_joined, member_.is_joined());
@@ -152,8 +153,9 @@ void Network::publish(bool has_ticked) {
     update(&status_.refused, links_->refused() + unread_);
     update(&status_.why_refused, unread_ ? why_unread_ : links_->why_refused());
     if (has_ticked) status_.awaited = member_.awaited(0);
+    awaited_.insert(awaited_.end(), awaited.begin(), awaited.end());
     std::move(outcomes.begin(), outcomes.end(), std::back_inserter(outcomes_));
-    has_outcomes_.store(!outcomes_.empty(), std::memory_order_relaxed);
+    has_outcomes_.store(!outcomes_.empty() || !awaited_.empty(), std::memory_order_relaxed);
   }
   if (is_news) wake_();
 }

@@ -41,24 +41,24 @@ void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done
   const bool is_open = std::any_of(open_.begin(), open_.end(),
                                    [&round](const auto& each) { return each.first == round; });
   if (is_open) return;  // by the server before this one
-  const comm::Partial partial{round, self(), comm::RankSet(self()), std::move(columns)};
-  const RoundContributed record{comm::bytes_of(partial)};
+  const RoundContributed record = record_of(round, columns);
   journal_.append(record);
   apply(record);
-  if (group_) give(round, partial.columns);
+  if (group_) give(round, columns);
 }
 
-// All channels of reductions have one listener.
 const RunRounds::Listener* RunRounds::listener_of(const comm::Round& round) const {
-  const auto found = listeners_.find(std::min(round.channel, channel::reductions));
+  const auto found = listeners_.find(round.channel);
   return found == listeners_.end() ? nullptr : &found->second;
 }
 
 bool RunRounds::advance() {
   if (!group_) return false;
-  for (const comm::Round& round : group_->take_awaited())
-    if (const Listener* const each = listener_of(round); each && each->awaited)
-      each->awaited(round);
+  for (const comm::Round& round : group_->take_awaited()) {
+    const Listener* const each = listener_of(round);
+    if (each && each->awaited) each->awaited(round);
+    if (!each) awaited_.push_back(round);
+  }
   const std::vector<comm::Outcome> outcomes = group_->take_outcomes();
   const comm::Group::Status status = group_->status();
   store(status);
@@ -174,9 +174,18 @@ RunRoundsSnapshot RunRounds::snapshot() const {
   for (const auto& [round, outcome] : reductions_)
     record.reductions.push_back(comm::bytes_of(outcome));
   for (const auto& [round, columns] : open_)
-    record.open.push_back(
-        comm::bytes_of(comm::Partial{round, self(), comm::RankSet(self()), columns}));
+    record.open.push_back(record_of(round, columns).partial);
   return record;
+}
+
+RoundContributed RunRounds::record_of(const comm::Round& round,
+                                      const comm::Columns& columns) const {
+  comm::Partial partial;
+  partial.round = round;
+  partial.by = self();
+  partial.of = comm::RankSet(self());
+  partial.columns = columns;
+  return {comm::bytes_of(partial)};
 }
 
 std::optional<comm::Resume> RunRounds::resume() const {
