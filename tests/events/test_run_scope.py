@@ -160,7 +160,7 @@ def test_an_iteration_that_one_server_drops_is_dropped_on_all_and_its_event_happ
     happened = int(told[0].split()[2])
     assert happened > 4 and happened not in dropped
     for ledger in tmp_path.glob("*.ledger.json"):
-        assert json.loads(ledger.read_text())["dropped"] == len(dropped), ledger
+        assert json.loads(ledger.read_text())["dropped_iterations"] == len(dropped), ledger
     expect_parts(tmp_path, [[happened], [happened]])
 
 
