@@ -3,14 +3,11 @@
 
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
-#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -20,14 +17,11 @@
 namespace leat::comm {
 namespace {
 
-template <class T, void (*kFree)(T*)>
-struct Freed {
-  void operator()(T* object) const { kFree(object); }
-};
-void free_bio(BIO* bio) { BIO_free(bio); }
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY, EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Freed<X509, X509_free>>;
-using MemoryBio = std::unique_ptr<BIO, Freed<BIO, free_bio>>;
+constexpr std::string_view kCredentialMark = "leat-credential-1 ";
+constexpr std::size_t kSecretBytes = 32;
+constexpr std::size_t kNonceBytes = TlsStream::kKnockBytes / 2;
+constexpr unsigned char kPskName[] = "servers of one run of Leat";
+constexpr unsigned char kPskCipher[] = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256, RFC 8446 B.4
 
 // What OpenSSL has said last, and nothing of it for the next one.
 std::string openssl_error() {
@@ -38,96 +32,86 @@ std::string openssl_error() {
 }
 
 Error credential_error(const std::string& what) {
-  return {Status::ERROR_INTERNAL,
-          "cannot " + what + " the credential of the run: OpenSSL says: " + openssl_error()};
+  return {Status::ERROR_INTERNAL, "cannot " + what + " the credential of the run"};
 }
 
-// Times are for those who look at it: servers compare certificates, and do not ask what time it is.
-Certificate certificate_of(EVP_PKEY* key) {
-  constexpr long kDay = 86400;
-  Certificate certificate(X509_new());
-  std::uint64_t serial = 0;
-  if (!certificate || RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) != 1)
-    return nullptr;
-  X509* const made = certificate.get();
-  X509_NAME* const name = X509_get_subject_name(made);
-  const auto* const title = reinterpret_cast<const unsigned char*>("servers of one run of Leat");
-  const bool good = X509_set_version(made, 2) == 1 &&
-                    ASN1_INTEGER_set_uint64(X509_get_serialNumber(made), serial >> 1) == 1 &&
-                    X509_gmtime_adj(X509_getm_notBefore(made), -kDay) &&
-                    X509_gmtime_adj(X509_getm_notAfter(made), 3650 * kDay) &&
-                    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, title, -1, -1, 0) == 1 &&
-                    X509_set_issuer_name(made, name) == 1 && X509_set_pubkey(made, key) == 1 &&
-                    X509_sign(made, key, EVP_sha256()) > 0;
-  return good ? std::move(certificate) : nullptr;
-}
-
-std::string text_of(X509* certificate, EVP_PKEY* key) {
-  const MemoryBio bio(BIO_new(BIO_s_mem()));
-  char* bytes = nullptr;
-  if (!bio || PEM_write_bio_X509(bio.get(), certificate) != 1 ||
-      PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1)
+std::string random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(count)) != 1)
     return "";
-  const long size = BIO_get_mem_data(bio.get(), &bytes);
-  return {bytes, static_cast<std::size_t>(size)};
+  return bytes;
 }
 
-std::string fingerprint_of(const X509* certificate) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  if (X509_digest(certificate, EVP_sha256(), digest, &size) != 1) return "";
+std::string hex_of(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text += {kDigits[digest[i] >> 4], kDigits[digest[i] & 15]};
+  for (const char each : bytes) {
+    const auto code = static_cast<unsigned char>(each);
+    text += {kDigits[code >> 4], kDigits[code & 15]};
   }
   return text;
 }
 
-// The whole of what is checked of a certificate: that it is ours. The handshake proves the key.
-int is_ours(X509_STORE_CTX* check, void* own) {
-  X509* const theirs = X509_STORE_CTX_get0_cert(check);
-  const bool same = theirs && X509_cmp(theirs, static_cast<X509*>(own)) == 0;
-  if (!same) X509_STORE_CTX_set_error(check, X509_V_ERR_CERT_REJECTED);
-  return same ? 1 : 0;
-}
-
-constexpr std::size_t kNonceBytes = TlsStream::kKnockBytes / 2;
-
-std::string knock_key_of(const std::string& credential) {
-  const std::string text = "knock of servers of Leat\n" + credential;
-  unsigned char digest[EVP_MAX_MD_SIZE];
+/// HMAC-SHA-256; "" when OpenSSL cannot.
+std::string mac_of(std::string_view text, std::string_view key) {
+  unsigned char mac[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha256(), nullptr) != 1) return "";
-  return {digest, digest + size};
-}
-
-/// "" when OpenSSL cannot.
-std::string knock_with(std::string_view nonce, const std::string& key) {
-  unsigned char proof[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(nonce.data());
-  if (!HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes, nonce.size(), proof,
-            &size))
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
+  if (!HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes, text.size(), mac, &size))
     return "";
-  std::string knock(nonce);
-  knock.append(reinterpret_cast<const char*>(proof), TlsStream::kKnockBytes - kNonceBytes);
-  return knock;
+  return {mac, mac + size};
 }
 
-// Sessions are not resumed: each connection proves anew that both have the key.
-std::shared_ptr<SSL_CTX> context_with(X509* certificate, EVP_PKEY* key) {
+std::string knock_with(std::string_view nonce, const std::string& key) {
+  const std::string proof = mac_of(nonce, key);
+  return std::string(nonce) + proof.substr(0, TlsStream::kKnockBytes - kNonceBytes);
+}
+
+// The key that both ends have, as TLS wants it: a session that never was.
+SSL_SESSION* session_with(SSL* ssl) {
+  const auto& key = *static_cast<const std::string*>(SSL_get_app_data(ssl));
+  SSL_SESSION* const session = SSL_SESSION_new();
+  const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, kPskCipher);
+  const bool good = session && cipher &&
+                    SSL_SESSION_set1_master_key(
+                        session, reinterpret_cast<const unsigned char*>(key.data()), key.size()) &&
+                    SSL_SESSION_set1_id_context(session, kPskName, sizeof kPskName - 1) &&
+                    SSL_SESSION_set_cipher(session, cipher) &&
+                    SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION);
+  if (good) return session;
+  SSL_SESSION_free(session);
+  return nullptr;
+}
+
+int offer_key(SSL* ssl, const EVP_MD* hash, const unsigned char** name, std::size_t* size,
+              SSL_SESSION** session) {
+  *session = hash && !EVP_MD_is_a(hash, "SHA256") ? nullptr : session_with(ssl);
+  *name = kPskName;
+  *size = *session ? sizeof kPskName - 1 : 0;
+  return 1;
+}
+
+int find_key(SSL* ssl, const unsigned char*, std::size_t, SSL_SESSION** session) {
+  *session = session_with(ssl);
+  return 1;
+}
+
+// Without a certificate: who has not the key cannot end a handshake. Sessions are not resumed: each connection has a secret of its
+// own, and proves anew that both have the key.
+std::shared_ptr<SSL_CTX> new_context() {
   std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_method()), SSL_CTX_free);
   if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1 ||
-      SSL_CTX_use_certificate(context.get(), certificate) != 1 ||
-      SSL_CTX_use_PrivateKey(context.get(), key) != 1 ||
+      SSL_CTX_set_ciphersuites(context.get(), "TLS_AES_128_GCM_SHA256") != 1 ||
+      SSL_CTX_set1_groups_list(context.get(), "X25519:P-256") != 1 ||
+      SSL_CTX_set_session_id_context(context.get(), kPskName, sizeof kPskName - 1) != 1 ||
       SSL_CTX_set_num_tickets(context.get(), 0) != 1)
     return nullptr;
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-  SSL_CTX_set_cert_verify_callback(context.get(), is_ours, SSL_CTX_get0_certificate(context.get()));
+  SSL_CTX_set_psk_use_session_callback(context.get(), offer_key);
+  SSL_CTX_set_psk_find_session_callback(context.get(), find_key);
   return context;
 }
 
@@ -136,23 +120,24 @@ std::shared_ptr<SSL_CTX> context_with(X509* certificate, EVP_PKEY* key) {
 // ---- the credential ----
 
 Result<Credential> Credential::make() {
-  const Key key(EVP_EC_gen("P-256"));
-  const Certificate certificate = key ? certificate_of(key.get()) : nullptr;
-  if (!certificate) return credential_error("make");
-  return from_text(text_of(certificate.get(), key.get()));
+  const std::string secret = random_bytes(kSecretBytes);
+  if (secret.empty()) return credential_error("make");
+  return from_text(std::string(kCredentialMark) + hex_of(secret));
 }
 
 Result<Credential> Credential::from_text(const std::string& text) {
-  const MemoryBio bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  if (!bio) return credential_error("read");
-  const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
-  const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
-  auto shared = std::make_shared<Credential::Shared>();
-  if (certificate && key) shared->context = context_with(certificate.get(), key.get());
-  shared->knock_key = knock_key_of(text);
-  if (!shared->context || shared->knock_key.empty()) return credential_error("read");
+  const bool is_one =
+      text.starts_with(kCredentialMark) &&
+      text.size() == kCredentialMark.size() + 2 * kSecretBytes &&
+      text.find_first_not_of("0123456789abcdef", kCredentialMark.size()) == std::string::npos;
+  if (!is_one) return credential_error("read");
+  auto shared = std::make_shared<Shared>();
   shared->text = text;
-  shared->fingerprint = fingerprint_of(certificate.get());
+  shared->fingerprint = hex_of(mac_of("fingerprint", text));
+  shared->knock_key = mac_of("knock", text);
+  shared->tls_key = mac_of("tls", text);
+  shared->context = new_context();
+  if (!shared->context || shared->tls_key.size() != kSecretBytes) return credential_error("use");
   return Credential(std::move(shared));
 }
 
@@ -172,16 +157,14 @@ bool TlsStream::begin(Side side) {
     return fail("no memory for a connection");
   }
   SSL_set_bio(ssl_.get(), in, out);
+  SSL_set_app_data(ssl_.get(), const_cast<std::string*>(&credential_->tls_key));
   if (side == Side::accepts) {
     SSL_set_accept_state(ssl_.get());
     return true;
   }
   SSL_set_connect_state(ssl_.get());
-  std::string nonce(kNonceBytes, '\0');
-  const bool is_random =
-      RAND_bytes(reinterpret_cast<unsigned char*>(nonce.data()), kNonceBytes) == 1;
-  const std::string knock = is_random ? knock_with(nonce, credential_->knock_key) : "";
-  if (knock.empty()) return fail("cannot make a knock: " + openssl_error());
+  const std::string knock = knock_with(random_bytes(kNonceBytes), credential_->knock_key);
+  if (knock.size() != kKnockBytes) return fail("cannot make a knock: " + openssl_error());
   BIO_write(out, knock.data(), static_cast<int>(knock.size()));
   return go_on();
 }
@@ -216,6 +199,8 @@ bool TlsStream::go_on() {
       if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return true;
       return fail("no server of this run is at the other end: " + openssl_error());
     }
+    if (SSL_session_reused(ssl_.get()) != 1)
+      return fail("no server of this run is at the other end: it did not use the key of the run");
     is_open_ = true;
     if (!write(std::exchange(waiting_, {}))) return false;
   }

@@ -17,23 +17,23 @@ struct ssl_ctx_st;
 
 namespace leat::comm {
 
-// One certificate and key for all servers of a run: who has it is one of them. Copies share it.
+// One secret for all servers of a run: who has it is one of them. Copies share it.
 class Credential {
  public:
-  /// A new one: a key on the curve P-256 and a certificate that it has signed itself.
+  /// A new one: 32 bytes at random.
   static Result<Credential> make();
   /// What text() was.
   static Result<Credential> from_text(const std::string& text);
 
-  /// Certificate and key in PEM. A secret: for files and messages that only servers of the run read.
+  /// One line. A secret: for files and messages that only servers of the run read.
   const std::string& text() const { return shared_->text; }
-  /// SHA-256 of the certificate, in hexadecimal digits. Anybody may know it.
+  /// What is made of it, in hexadecimal digits, and leads to nothing. Anybody may know it.
   const std::string& fingerprint() const { return shared_->fingerprint; }
 
  private:
   friend class TlsStream;
   struct Shared {
-    std::string text{}, fingerprint{}, knock_key{};
+    std::string text{}, fingerprint{}, knock_key{}, tls_key{};
     std::shared_ptr<ssl_ctx_st> context{};
   };
   explicit Credential(std::shared_ptr<const Shared> shared) : shared_(std::move(shared)) {}
@@ -41,9 +41,10 @@ class Credential {
   std::shared_ptr<const Shared> shared_;
 };
 
-// One end of a connection, by TLS 1.3. The other end has to show the same certificate and prove that
-// it has its key; nothing else that it says of itself matters, nor do clocks. A message has four bytes
-// with its size in front, little-endian.
+// One end of a connection, by TLS 1.3 with a key that both ends have beforehand (RFC 8446, 2.2), and a new secret of each connection
+// by Diffie and Hellman. The other end has to prove that it has the key; nothing else that it says of itself matters, nor do
+// clocks. Certificates would prove the same, as all servers of a run have one secret, and cost three times as much. A message has
+// four bytes with its size in front, little-endian.
 //
 // Who connects sends a knock first: a number at random and what only somebody with the credential can make of it. That is seen
 // in a microsecond, where a handshake takes some hundred, so strangers cannot keep a server busy with them. A recorded knock

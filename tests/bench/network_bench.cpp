@@ -46,6 +46,13 @@ T median_of(std::vector<T> values) {
 
 // ---- one round of servers that have a core each ----
 
+// Whatever else this machine does meanwhile.
+std::int64_t thread_time_ns() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return used.tv_sec * kSecond + used.tv_nsec;
+}
+
 // In a time of its own: what a server does takes as long as it does here, on one core, and servers do it beside each other; a
 // message is under way for `kDelay`. Links cost nothing, but the bytes of a message are made and read.
 class EmulatedServers {
@@ -129,14 +136,14 @@ class EmulatedServers {
     Server& server = of(rank);
     const std::int64_t start_ns = std::max(at_ns, server.free_ns);
     server.member->set_time(start_ns);
-    const std::int64_t begin_ns = os::now_ns();
+    const std::int64_t begin_ns = thread_time_ns();
     what(server.member.get());
     std::vector<std::pair<Rank, std::string>> sent;
     for (const auto& [to, message] : server.member->take_messages())
       sent.emplace_back(to, bytes_of(message));
     const std::vector<Outcome> outcomes = server.member->take_outcomes();
     for (const Outcome& each : outcomes) server.member->confirm(each.sequence);
-    server.free_ns = start_ns + os::now_ns() - begin_ns;
+    server.free_ns = start_ns + thread_time_ns() - begin_ns;
     missing_ -= outcomes.size();
     if (!outcomes.empty()) server.outcome_ns = server.free_ns;
     for (auto& [to, bytes] : sent) {
@@ -287,12 +294,6 @@ nlohmann::json sums(Rank size, int count, int rounds) {
 }
 
 // ---- strangers ----
-
-std::int64_t thread_time_ns() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return used.tv_sec * kSecond + used.tv_nsec;
-}
 
 [[noreturn]] void flood(std::uint16_t port, const std::string& bytes) {
   SocketAddress address = *socket_address("127.0.0.1", port);

@@ -9,7 +9,7 @@ from ..tools import BUILD
 
 TITLE = "Servers of several nodes"
 ABOUT = """*Agreement*: from the moment when all servers contribute to a round to the one when the last has its outcome, in a time of
-its own: each server has a core, what it does takes as long as it does here, and a message is under way for 50 us. The rest is
+its own: each server has a core, what it does takes the processor time that it takes here, and a message is under way for 50 us. The rest is
 real, over loopback with TLS, where all servers share the cores of this machine. *Strangers* come as fast as one process can, and
 are shares of one core."""
 
