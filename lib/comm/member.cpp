@@ -46,8 +46,13 @@ void Member::resume(Resume from) {
 // ---- for the application ----
 
 std::string Member::contribute(const Round& round, Columns columns) {
-  std::string why_not = rounds_.contribute(round, std::move(columns));
+  const std::size_t bytes = bytes_in(columns);
+  const bool is_too_large = bytes > settings_.most_bytes;
+  std::string why_not = rounds_.contribute(round, is_too_large ? Columns() : std::move(columns));
   if (why_not.empty()) pass_on();
+  if (why_not.empty() && is_too_large)
+    return "its " + std::to_string(bytes) + " bytes are more than the " +
+           std::to_string(settings_.most_bytes) + " that a round may have of one server";
   return why_not;
 }
 
@@ -260,9 +265,10 @@ void Member::receive(Rank from, Message message) {
   if (is_alone()) return;
   if (attached() == told_attached_ && leaving() == told_leaving_) return;
   if (leads()) {
+    const bool is_leaving = leaving() != told_leaving_;
     told_attached_ = attached();
     told_leaving_ = leaving();
-    bury_and_let_go();
+    if (is_leaving) bury_and_let_go();
   } else {
     send_up();
   }

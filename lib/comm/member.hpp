@@ -38,7 +38,8 @@ struct MemberSettings {
   std::int64_t give_up_ns = 0;     ///< who has heard nothing of a root for longer goes on alone
   std::int64_t start_ns = 0;       ///< the same two, until a server has been there once
   std::int64_t most_open = 65536;  ///< rounds
-  std::optional<Resume> resume{};  ///< empty: it was never there before
+  std::size_t most_bytes = std::size_t{16} << 20;  ///< of one contribution
+  std::optional<Resume> resume{};                  ///< empty: it was never there before
 };
 
 // Servers form a tree: that of rank r > 0 hangs below (r - 1) / fan_out, or below the nearest
@@ -70,7 +71,8 @@ class Member {
 
   // For the application
 
-  /// "", or why it is not taken. Numbers grow in a channel, and may be skipped: who contributes to a
+  /// "", or why it is not taken. What is too large is refused, and nothing contributed in its place, so
+  /// that nobody waits for it. Numbers grow in a channel, and may be skipped: who contributes to a
   /// round contributes nothing to lower ones of its channel from then on. Whose part in a channel
   /// has ended contributes to INT64_MAX.
   std::string contribute(const Round& round, Columns columns);

@@ -232,6 +232,10 @@ TEST(Member, AloneIsAllThereIs) {
   ASSERT_EQ(outcomes.size(), 1U);
   EXPECT_EQ(outcomes[0].sequence, 1);
   EXPECT_TRUE(outcomes[0].columns == marked(0, {0, 5}));
+  EXPECT_NE(member.contribute({0, 6}, {Gathered{{{0, std::string((16 << 20) + 1, 'x')}}}}), "");
+  const std::vector<Outcome> refused = member.take_outcomes();
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_TRUE(refused[0].columns.empty());
   member.leave();
   EXPECT_TRUE(member.has_left());
 }
