@@ -52,6 +52,19 @@ void add(Gathered* into, const Gathered& more) {
   into->parts.insert(more.parts.begin(), more.parts.end());
 }
 
+std::size_t bytes(const Integers& column) { return column.values.size() * 8; }
+std::size_t bytes(const Reals& column) { return column.values.size() * 8; }
+std::size_t bytes(const Sums& column) {
+  std::size_t all = 0;
+  for (const ExactSum& each : column.values) all += 16 + each.digits().digits.size() * 8;
+  return all;
+}
+std::size_t bytes(const Gathered& column) {
+  std::size_t all = 0;
+  for (const auto& [rank, text] : column.parts) all += 8 + text.size();
+  return all;
+}
+
 }  // namespace
 
 bool fit(const Columns& a, const Columns& b) {
@@ -64,6 +77,13 @@ bool fit(const Columns& a, const Columns& b) {
         left);
   };
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), column_fits);
+}
+
+std::size_t bytes_in(const Columns& columns) {
+  std::size_t all = 0;
+  for (const Column& each : columns)
+    all += 16 + std::visit([](const auto& column) { return bytes(column); }, each);
+  return all;
 }
 
 void combine(Columns* into, const Columns& more) {

@@ -3,6 +3,7 @@
 // same bits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -44,5 +45,8 @@ using Columns = std::vector<Column>;
 bool fit(const Columns& a, const Columns& b);
 /// `more` must fit `into`, and be of other ranks.
 void combine(Columns* into, const Columns& more);
+
+/// About so much memory they take, and so long are they in a message.
+std::size_t bytes_in(const Columns& columns);
 
 }  // namespace leat::comm

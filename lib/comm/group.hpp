@@ -15,11 +15,10 @@ namespace leat::comm {
 class Group {
  public:
   struct Status {
-    bool is_joined = false;      ///< most servers are there
-    bool has_left = false;       ///< nobody needs this one any more
-    std::string why_alone{};     ///< "": it is not
-    std::string why_waiting{};   ///< why the server above it cannot be reached; ""
-    std::string why_observer{};  ///< the others count it dead, and it follows them; ""
+    bool is_joined = false;     ///< most servers are there
+    bool has_left = false;      ///< nobody needs this one any more
+    std::string why_alone{};    ///< "": it is not
+    std::string why_waiting{};  ///< why the server above it cannot be reached; ""
     View view{};
     std::int64_t confirmed = 0;  ///< all servers have the outcomes up to this one for good
     RankSet awaited{};           ///< of channel 0: who has yet to contribute

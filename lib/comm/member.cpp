@@ -6,6 +6,9 @@
 namespace leat::comm {
 namespace {
 
+// Beyond those that all have, for observers.
+constexpr std::size_t kMostKept = 4096, kMostKeptBytes = 4 << 20;
+
 // A root that is none any more has made it, and the next one, or one after it, never heard of it.
 bool is_void(const Outcome& outcome, const View& view) {
   return outcome.epoch != view.epoch_of(outcome.sequence);
@@ -33,8 +36,9 @@ void Member::resume(Resume from) {
        from.over)  // who has an outcome for good speaks of no channel that ended
     if (each.number != INT64_MAX) rounds_.end(each, 0);
   for (const Outcome& each : from.outcomes) rounds_.end(each.round, each.sequence);
-  log_.assign(from.outcomes.begin(), from.outcomes.end());
-  confirmed_ = log_.empty() ? known_ : log_.front().sequence - 1;
+  for (Outcome& each : from.outcomes) log(std::move(each));
+  confirmed_ = kept() - 1;
+  if (view_.dead.has(settings_.self)) observes_since_ = known_;
   for (auto& [round, columns] : from.contributions) rounds_.resume(round, std::move(columns));
   if (!from.why_alone.empty()) go_alone(std::move(from.why_alone));
 }
@@ -42,8 +46,13 @@ void Member::resume(Resume from) {
 // ---- for the application ----
 
 std::string Member::contribute(const Round& round, Columns columns) {
-  std::string why_not = rounds_.contribute(round, std::move(columns));
+  const std::size_t bytes = bytes_in(columns);
+  const bool is_too_large = bytes > settings_.most_bytes;
+  std::string why_not = rounds_.contribute(round, is_too_large ? Columns() : std::move(columns));
   if (why_not.empty()) pass_on();
+  if (why_not.empty() && is_too_large)
+    return "its " + std::to_string(bytes) + " bytes are more than the " +
+           std::to_string(settings_.most_bytes) + " that a round may have of one server";
   return why_not;
 }
 
@@ -70,7 +79,8 @@ void Member::leave() {
 
 bool Member::has_left() const {
   if (!is_leaving_) return false;
-  return is_alone() || view_.left.has(settings_.self) || members() == RankSet(settings_.self);
+  return is_alone() || is_observer() || view_.left.has(settings_.self) ||
+         members() == RankSet(settings_.self);
 }
 
 RankSet Member::awaited(std::uint64_t channel) const {
@@ -78,6 +88,7 @@ RankSet Member::awaited(std::uint64_t channel) const {
   if (leads()) return rounds_.awaited(channel, members());
   RankSet children;
   for (const auto& [rank, child] : children_) children += rank;
+  children -= view_.dead;
   return rounds_.awaited(channel, children);
 }
 
@@ -108,8 +119,6 @@ bool Member::has_most(const RankSet& some) const {
 
 void Member::adopt(const View& view) {
   if (!view.is_newer_than(view_) || !all_.has(view.root) || !all_.has(view.gone())) return;
-  if (view.dead.has(settings_.self))
-    return go_alone("the other servers of the run had heard nothing of this one for too long");
   if (std::any_of(log_.begin(), log_.end(),
                   [&view](const Outcome& each) { return is_void(each, view); }))
     return go_alone("it was cut off from most servers of the run together with their root");
@@ -120,9 +129,10 @@ void Member::adopt(const View& view) {
     pulse_ns_ = now_ns_;
     suspected_.erase(view_.root);
   }
+  if (is_observer() && !observes_since_) observes_since_ = known_;
+  send_down();
   forget_gone();
   choose_parent();
-  send_down();
   pass_on();
 }
 
@@ -135,12 +145,14 @@ void Member::go_alone(std::string why) {
   attached_.reset();
   messages_.clear();
   log_.clear();
+  log_bytes_ = 0;
   pass_on();
 }
 
 void Member::forget_gone() {
-  const RankSet gone = view_.gone();
-  std::erase_if(children_, [&gone](const auto& each) { return gone.has(each.first); });
+  std::erase_if(children_, [this](const auto& each) {
+    return view_.left.has(each.first) || is_observer();  // nobody is below one that is dead
+  });
   attached_.reset();
 }
 
@@ -196,6 +208,7 @@ void Member::choose_parent() {
 
 void Member::attach() {
   send_up();
+  if (is_observer()) return;
   for (Partial& each : rounds_.sent()) send(*parent_, std::move(each));
   pass_on();
 }
@@ -210,7 +223,7 @@ void Member::send_up() {
 }
 
 void Member::send_down(Rank to) {
-  Down down{view_, pulse_, known_, confirmed_, {}};
+  Down down{view_, pulse_, known_, confirmed_, kept(), {}};
   const auto child = children_.find(to);
   if (child != children_.end())
     for (const auto* list : {&awaited_above_, &awaited_below_})
@@ -252,9 +265,10 @@ void Member::receive(Rank from, Message message) {
   if (is_alone()) return;
   if (attached() == told_attached_ && leaving() == told_leaving_) return;
   if (leads()) {
+    const bool is_leaving = leaving() != told_leaving_;
     told_attached_ = attached();
     told_leaving_ = leaving();
-    bury_and_let_go();
+    if (is_leaving) bury_and_let_go();
   } else {
     send_up();
   }
@@ -263,9 +277,9 @@ void Member::receive(Rank from, Message message) {
 void Member::on(Rank from, const Up& up) {
   adopt(up.view);
   if (is_alone()) return;
-  if (view_.gone().has(from)) return send_down(from);
+  if (is_observer() || view_.left.has(from)) return send_down(from);
   const bool is_new = !children_.contains(from);
-  const RankSet there = (up.attached & all_) + RankSet(from);
+  const RankSet there = view_.dead.has(from) ? RankSet(from) : (up.attached & all_) + RankSet(from);
   Child& child = children_[from];
   if (child.attached != there) attached_.reset();
   child = {there, up.leaving & there, up.known, up.confirmed, now_ns_};
@@ -279,8 +293,12 @@ void Member::on(Rank from, const Down& down) {
   adopt(down.view);
   if (is_alone() || from != parent_) return;
   parent_heard_ns_ = now_ns_;
-  if (down.confirmed > known_)
-    return go_alone("what it had been told of the other servers is lost");
+  if (down.kept > known_ + 1) {
+    if (from == view_.root || !is_observer())
+      return go_alone("it was out of reach for so long that outcomes which it lacks are lost");
+    suspect(from);  // others may have more
+    return choose_parent();
+  }
   awaited_above_ = down.awaited;
   look_at_awaited(awaited_above_);
   if (down.view.epoch == view_.epoch && down.pulse > pulse_) {
@@ -336,7 +354,7 @@ void Member::tick() {
     lead();
   } else {
     look_at_root();
-    awaited_below_ = rounds_.waiting(attached());
+    awaited_below_ = rounds_.waiting(attached() & members());
     look_at_awaited(awaited_below_);
     send_up();
     send_down();
@@ -376,7 +394,7 @@ void Member::look_at_root() {
     if (is_lost || leads_nowhere) suspect(*parent_);
   }
   choose_parent();
-  if (candidate() != settings_.self) return;
+  if (is_observer() || candidate() != settings_.self) return;
   const bool are_all_here = view_.root == settings_.self && attached().has(members());
   if (are_all_here || without > patience) become_root();
   if (!leads() && !parent_ && without > patience) ask_another();
@@ -433,7 +451,7 @@ void Member::bury_and_let_go() {
 void Member::become_root() {
   if (!has_most(attached())) return;
   for (const auto& [rank, child] : children_)
-    if (child.known > known_) return want_more(rank, child.known);
+    if (child.known > known_ && !view_.dead.has(rank)) return want_more(rank, child.known);
   view_.epoch = next_epoch();
   view_.root = settings_.self;
   view_.version = 0;
@@ -471,10 +489,10 @@ void Member::pass_on() {
       each.epoch = view_.epoch;
       take(std::move(each), std::nullopt);
     }
-  } else if (parent_ && linked_.has(*parent_)) {
+  } else if (parent_ && linked_.has(*parent_) && !is_observer()) {
     RankSet children;
     for (const auto& [rank, child] : children_)
-      if (above(rank) == settings_.self) children += rank;
+      if (above(rank) == settings_.self && !view_.dead.has(rank)) children += rank;
     for (Partial& each : rounds_.take_ready(children)) send(*parent_, std::move(each));
   }
 }
@@ -486,7 +504,12 @@ void Member::take(Outcome outcome, std::optional<Rank> from) {
   for (const auto& [rank, child] : children_)
     if (rank != from) send(rank, outcome);
   outcomes_.push_back(outcome);
-  if (!is_alone()) log_.push_back(std::move(outcome));
+  if (!is_alone()) log(std::move(outcome));
+}
+
+void Member::log(Outcome outcome) {
+  log_bytes_ += bytes_in(outcome.columns);
+  log_.push_back(std::move(outcome));
 }
 
 void Member::look_at_awaited(const std::vector<Awaited>& all) {
@@ -500,13 +523,18 @@ void Member::want_more(Rank of, std::int64_t known) {
 
 std::int64_t Member::confirmed_below() const {
   std::int64_t least = own_confirmed_;
-  for (const auto& [rank, child] : children_) least = std::min(least, child.confirmed);
+  for (const auto& [rank, child] : children_)
+    if (!view_.dead.has(rank)) least = std::min(least, child.confirmed);
   return least;
 }
 
 void Member::trim(std::int64_t confirmed) {
   confirmed_ = std::max(confirmed_, confirmed);
-  while (!log_.empty() && log_.front().sequence <= confirmed_) log_.pop_front();
+  while (!log_.empty() && log_.front().sequence <= confirmed_ &&
+         (log_.size() > kMostKept || log_bytes_ > kMostKeptBytes)) {
+    log_bytes_ -= bytes_in(log_.front().columns);
+    log_.pop_front();
+  }
   rounds_.forget(confirmed_);
 }
 

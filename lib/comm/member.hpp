@@ -38,7 +38,8 @@ struct MemberSettings {
   std::int64_t give_up_ns = 0;     ///< who has heard nothing of a root for longer goes on alone
   std::int64_t start_ns = 0;       ///< the same two, until a server has been there once
   std::int64_t most_open = 65536;  ///< rounds
-  std::optional<Resume> resume{};  ///< empty: it was never there before
+  std::size_t most_bytes = std::size_t{16} << 20;  ///< of one contribution
+  std::optional<Resume> resume{};                  ///< empty: it was never there before
 };
 
 // Servers form a tree: that of rank r > 0 hangs below (r - 1) / fan_out, or below the nearest
@@ -47,7 +48,9 @@ struct MemberSettings {
 // each round, and all get the outcomes in the same order.
 //
 // The root sends a pulse. A server that is not attached to it for `silence` is dead for all, for
-// ever: when it speaks again, it learns so, and goes on alone. When the pulse stops, servers attach
+// ever: when it speaks again, it learns so, and observes. It gets the outcomes as all others, but what it
+// contributes is heard by nobody; where outcomes that it lacks are kept no more, it goes on alone, with what
+// it had contributed. When the pulse stops, servers attach
 // to the lowest rank that lives. As soon as that one has most of those that were in the view, it has
 // their outcomes sent to it, and is the root of the next epoch. Who is cut off from most of the others
 // goes on alone after `give_up`: its rounds have its own contributions only. So nothing waits for
@@ -68,7 +71,8 @@ class Member {
 
   // For the application
 
-  /// "", or why it is not taken. Numbers grow in a channel, and may be skipped: who contributes to a
+  /// "", or why it is not taken. What is too large is refused, and nothing contributed in its place, so
+  /// that nobody waits for it. Numbers grow in a channel, and may be skipped: who contributes to a
   /// round contributes nothing to lower ones of its channel from then on. Whose part in a channel
   /// has ended contributes to INT64_MAX.
   std::string contribute(const Round& round, Columns columns);
@@ -90,6 +94,9 @@ class Member {
   /// Why it goes on without the others, or "".
   const std::string& why_alone() const { return why_alone_; }
   bool is_alone() const { return !why_alone_.empty(); }
+  /// It is dead for the others, and follows them: it has no part in later outcomes than this one.
+  bool is_observer() const { return !is_alone() && view_.dead.has(settings_.self); }
+  std::optional<std::int64_t> observes_since() const { return observes_since_; }
   bool has_left() const;
   /// At a root, the others see their own children only: who is waited for.
   RankSet awaited(std::uint64_t channel) const;
@@ -120,6 +127,7 @@ class Member {
   // Who is there
   bool leads() const { return !is_alone() && view_.root == settings_.self && is_elected_; }
   RankSet members() const { return all_ - view_.gone(); }
+  std::int64_t kept() const { return log_.empty() ? known_ + 1 : log_.front().sequence; }
   const RankSet& attached() const;
   RankSet leaving() const;
   bool has_most(const RankSet& some) const;
@@ -165,6 +173,7 @@ class Member {
   void want_more(Rank of, std::int64_t known);
   std::int64_t confirmed_below() const;
   void trim(std::int64_t confirmed);
+  void log(Outcome outcome);
 
   MemberSettings settings_;
   RankSet all_;
@@ -192,7 +201,9 @@ class Member {
 
   Rounds rounds_;
   std::int64_t known_ = 0, own_confirmed_ = 0, confirmed_ = 0;
-  std::deque<Outcome> log_;  // up to known_, from confirmed_ + 1 or later
+  std::deque<Outcome> log_;  // up to known_, from confirmed_ + 1, or before that for observers
+  std::size_t log_bytes_ = 0;
+  std::optional<std::int64_t> observes_since_;
   std::vector<Outcome> outcomes_;
   std::vector<Awaited> awaited_above_, awaited_below_;  // as the parent says; by this one
   std::set<Round> awaited_;

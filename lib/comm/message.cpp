@@ -73,7 +73,7 @@ class Writer {
   void put(const Up& up) { all(up.view, up.attached, up.leaving, up.known, up.confirmed); }
   void put(const Awaited& awaited) { all(awaited.round, awaited.of); }
   void put(const Down& down) {
-    all(down.view, down.pulse, down.known, down.confirmed, down.awaited);
+    all(down.view, down.pulse, down.known, down.confirmed, down.kept, down.awaited);
   }
   void put(const Partial& partial) {
     all(partial.round, partial.by, partial.of, partial.passed, partial.over, partial.columns);
@@ -182,7 +182,8 @@ class Reader {
   }
   bool get(Awaited* awaited) { return all(&awaited->round, &awaited->of); }
   bool get(Down* down) {
-    return all(&down->view, &down->pulse, &down->known, &down->confirmed, &down->awaited);
+    return all(&down->view, &down->pulse, &down->known, &down->confirmed, &down->kept,
+               &down->awaited);
   }
   bool get(Partial* partial) {
     return all(&partial->round, &partial->by, &partial->of, &partial->passed, &partial->over,

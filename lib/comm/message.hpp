@@ -89,6 +89,7 @@ struct Down {
   std::uint64_t pulse = 0;         ///< of the root, grows as long as it lives
   std::int64_t known = 0;          ///< the last outcome that the sender has
   std::int64_t confirmed = 0;      ///< all servers have all outcomes up to here for good
+  std::int64_t kept = 0;           ///< the sender has all outcomes from this one on
   std::vector<Awaited> awaited{};  ///< of those below that child
 };
 

@@ -154,7 +154,16 @@ Joining::Met Joining::over(Met met) {
   return met;
 }
 
+// A run that is stored after its end has its card in the folder still.
+void Joining::clear_away() {
+  std::string_view bytes = record_.own;
+  const std::optional<comm::Offer> own = comm::take_offer(&bytes);
+  if (!own || record_.why.starts_with(kByRanks)) return;
+  comm::FolderMeeting({parts_.folder, *own, 0, run_.facts.node_ranks, run_.facts.ranks}).leave();
+}
+
 void Joining::stop() {
+  if (run_.facts.drained) clear_away();
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);

@@ -81,6 +81,7 @@ class Joining {
   ServersMet snapshot() const { return record_; }
 
  private:
+  void clear_away();
   void note(std::string offers, std::string why);
   void begin_in_folder(std::int32_t lowest);
   void work(comm::FolderMeeting meeting);

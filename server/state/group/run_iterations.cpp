@@ -198,7 +198,7 @@ void RunIterations::take_words(const comm::Outcome& outcome) {
 // Who has died before it reported the iteration. All others are in it, or have ended.
 void RunIterations::note_missing(const comm::Outcome& outcome) {
   if (rounds_.is_alone() && !std::exchange(is_alone_, true)) {
-    (holds_ ? lost_ : warnings_)
+    (holds_ && !run_.facts.drained ? lost_ : warnings_)
         .push_back(fmt::format(
             "from iteration {} on this server goes on without the other servers of the run: {}",
             outcome.round.number, rounds_.why_alone()));

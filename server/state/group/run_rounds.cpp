@@ -102,6 +102,7 @@ void RunRounds::forget(std::int64_t iteration) {
 }
 
 std::string RunRounds::name_of(comm::Rank server) const {
+  if (server == self()) return "this server";
   const auto place = static_cast<std::size_t>(server);
   return "server " + (place < names_.size() ? names_[place] : std::to_string(server));
 }

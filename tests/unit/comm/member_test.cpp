@@ -131,6 +131,7 @@ void expect_all_rounds(const SimulatedServers& servers, Rank rank) {
     EXPECT_TRUE(each.columns == expected(servers, each)) << each.round.number;
   }
   EXPECT_EQ(servers.journal(rank).next, rounds_of(servers.seed(), rank).size());
+  if (servers.member(rank).observes_since()) return;  // then others have their rounds without it
   for (const auto& [round, columns] : servers.journal(rank).contributions)
     EXPECT_TRUE(seen.contains(round)) << rank << " has no outcome of " << round.channel << ", "
                                       << round.number << ": " << servers.member(rank).why_alone();
@@ -155,6 +156,8 @@ void expect_agreement(const SimulatedServers& servers, const RankSet& joined) {
   for (const Rank rank : joined.ranks()) expect_same(outcomes, servers.outcomes(rank));
 }
 
+std::size_t observed = 0;  // by all runs until now
+
 void run_with_faults(std::uint64_t seed, bool restarts) {
   std::mt19937_64 random(seed);
   SimulatedServers::Plan plan;
@@ -167,16 +170,21 @@ void run_with_faults(std::uint64_t seed, bool restarts) {
   SCOPED_TRACE("seed " + std::to_string(seed) + ": " + std::to_string(plan.size) +
                " servers, tree of " + std::to_string(plan.fan_out) + "; " + faults.story);
   const bool most_lived = 2 * faults.killed.count() < static_cast<std::size_t>(plan.size);
-  RankSet joined;
+  RankSet joined, observing;
   for (Rank rank = 0; rank < plan.size; ++rank) {
     if (servers.is_dead(rank)) continue;
     expect_all_rounds(servers, rank);
     if (faults.kills_only && most_lived && (!faults.killed.has(rank) || faults.are_brief)) {
       EXPECT_EQ(servers.member(rank).why_alone(), "") << rank;
     }
-    if (!servers.member(rank).is_alone()) joined += rank;
+    if (servers.member(rank).is_alone()) continue;
+    (servers.member(rank).is_observer() ? observing : joined) += rank;
   }
   expect_agreement(servers, joined);
+  if (joined.empty()) return;
+  for (const Rank rank : observing.ranks())
+    expect_same(servers.outcomes(joined.first()), servers.outcomes(rank));
+  observed += observing.ranks().size();
 }
 
 std::uint64_t seeds() {
@@ -187,6 +195,7 @@ std::uint64_t seeds() {
 TEST(Member, AgreesWithAllThatLiveWhateverHappens) {
   for (std::uint64_t seed = 1; seed <= seeds() && !testing::Test::HasFailure(); ++seed)
     run_with_faults(seed, false);
+  EXPECT_GT(observed, 0U);
 }
 
 TEST(Member, OfAServerThatWasKilledGoesOnByItsJournal) {
@@ -223,6 +232,10 @@ TEST(Member, AloneIsAllThereIs) {
   ASSERT_EQ(outcomes.size(), 1U);
   EXPECT_EQ(outcomes[0].sequence, 1);
   EXPECT_TRUE(outcomes[0].columns == marked(0, {0, 5}));
+  EXPECT_NE(member.contribute({0, 6}, {Gathered{{{0, std::string((16 << 20) + 1, 'x')}}}}), "");
+  const std::vector<Outcome> refused = member.take_outcomes();
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_TRUE(refused[0].columns.empty());
   member.leave();
   EXPECT_TRUE(member.has_left());
 }
