@@ -30,8 +30,10 @@ class Group {
 
   virtual Rank self() const = 0;
   virtual Rank size() const = 0;
-  /// Numbers grow in a channel. "", or why it is refused: then the others do not wait for it.
-  virtual std::string contribute(const Round& round, Columns columns) = 0;
+  /// Numbers grow in a channel. Those that are left out are contributed nothing to.
+  virtual void contribute(const Round& round, Columns columns) = 0;
+  /// Why contributions were refused: the others get nothing of them, and are not kept waiting.
+  virtual std::vector<std::string> take_refusals() = 0;
   /// This server has these outcomes, and all before them, for good.
   virtual void confirm(std::int64_t sequence) = 0;
   /// Nothing more is needed of the others; see Status.has_left.
@@ -53,10 +55,15 @@ class OneServer final : public Group {
 
   Rank self() const override { return self_; }
   Rank size() const override { return size_; }
-  std::string contribute(const Round& round, Columns columns) override {
-    outcomes_.push_back({++known_, 0, round, RankSet(self_), std::move(columns)});
-    return "";
+  void contribute(const Round& round, Columns columns) override {
+    Outcome outcome;
+    outcome.sequence = ++known_;
+    outcome.round = round;
+    outcome.of = RankSet(self_);
+    outcome.columns = std::move(columns);
+    outcomes_.push_back(std::move(outcome));
   }
+  std::vector<std::string> take_refusals() override { return {}; }
   void confirm(std::int64_t sequence) override { confirmed_ = sequence; }
   void leave() override { has_left_ = true; }
   std::vector<Outcome> take_outcomes() override { return std::exchange(outcomes_, {}); }

@@ -92,6 +92,8 @@ Result<Offer> make_offer(std::string node, std::uint16_t port, std::vector<std::
   if (!credential) return credential.error();
   Offer offer{0, {0, std::move(node), port, std::move(addresses)}, credential->text()};
   offer.card.name.resize(std::min(offer.card.name.size(), kMostOfName));
+  std::erase_if(offer.card.addresses,
+                [](const std::string& each) { return each.size() > kMostOfAddress; });
   offer.card.addresses.resize(std::min(offer.card.addresses.size(), kMostAddresses));
   while (offer.number == 0) {
     if (getrandom(&offer.number, sizeof offer.number, 0) != sizeof offer.number)

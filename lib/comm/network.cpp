@@ -34,12 +34,18 @@ void Network::order(Order order) {
   [[maybe_unused]] const ssize_t rung = write(doorbell_.get(), &one, sizeof one);
 }
 
-// The thread may find it too late, or too much; then the others get nothing of it, and are not kept waiting.
-std::string Network::contribute(const Round& round, Columns columns) {
-  order([round, all = std::move(columns)](Member* member, Links*) mutable {
-    member->contribute(round, std::move(all));
+void Network::contribute(const Round& round, Columns columns) {
+  order([this, round, all = std::move(columns)](Member* member, Links*) mutable {
+    std::string why = member->contribute(round, std::move(all));
+    if (why.empty()) return;
+    const std::lock_guard lock(mutex_);
+    refusals_.push_back(std::move(why));
   });
-  return "";
+}
+
+std::vector<std::string> Network::take_refusals() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(refusals_, {});
 }
 
 void Network::confirm(std::int64_t sequence) {

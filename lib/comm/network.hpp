@@ -28,7 +28,8 @@ class Network final : public Group {
 
   Rank self() const override { return self_; }
   Rank size() const override { return size_; }
-  std::string contribute(const Round& round, Columns columns) override;
+  void contribute(const Round& round, Columns columns) override;
+  std::vector<std::string> take_refusals() override;
   void confirm(std::int64_t sequence) override;
   void leave() override;
   void set_cards(std::vector<Card> cards);
@@ -62,6 +63,7 @@ class Network final : public Group {
   std::vector<Order> orders_;
   std::vector<Outcome> outcomes_;
   std::vector<Round> awaited_;
+  std::vector<std::string> refusals_;
   std::atomic<bool> has_outcomes_{false};  // a hint: the mutex orders the rest
   Status status_;
   std::jthread thread_;

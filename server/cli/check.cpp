@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "server/cli/check_network.hpp"
 #include "server/cli/check_report.hpp"
 #include "server/cli/verbs.hpp"
 
@@ -56,6 +57,8 @@ int run_check(const CheckOptions& options) {
 
 void add_check(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<CheckOptions>();
+  const auto network = std::make_shared<NetworkOptions>();
+  const auto of_network = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand(
       "check", "Says all errors of a configuration at once, or shows what the run will be.");
   verb->add_option("FILE", options->file, "The XML of the simulation")->required();
@@ -75,10 +78,29 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_option("--machine", options->machine,
                    "A machine described as JSON: says where on it server and memory will be");
   verb->add_flag("--json", options->json, "JSON on standard output, and nothing else");
+  CLI::Option* const flag = verb->add_flag(
+      "--network", *of_network,
+      "Run on each node of a job: says which node reaches which, and nothing of the file");
+  verb->add_option("--nodes", network->nodes,
+                   "Processes that take part with --network (default: as the launcher says)")
+      ->check(CLI::PositiveNumber)
+      ->needs(flag);
+  verb->add_option("--node", network->node,
+                   "Which of them this one is, from 0 on (default: likewise)")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(flag);
+  verb->add_option("--within", network->limit, "Seconds that --network may take (default: 60)")
+      ->check(CLI::PositiveNumber)
+      ->needs(flag);
   verb->footer(
       "Exit codes: 0 the file is good; 1 it has errors, or one iteration does not fit into the "
-      "buffer; 2 the command line is wrong.");
-  verb->callback([options, &exit_code] { exit_code = run_check(*options); });
+      "buffer, or with --network some node does not reach another one; 2 the command line is "
+      "wrong.");
+  verb->callback([options, network, of_network, &exit_code] {
+    network->file = options->file;
+    network->json = options->json;
+    exit_code = *of_network ? check_network(*network) : run_check(*options);
+  });
 }
 
 }  // namespace leat::cli

@@ -62,7 +62,7 @@ std::unique_ptr<comm::Group> alone(const ConnectParts& parts, std::string why) {
   auto group = std::make_unique<comm::OneServer>(parts.meeting.self, size, std::move(why), known);
   if (parts.resume)
     for (const auto& [round, columns] : parts.resume->contributions)
-      (void)group->contribute(round, columns);
+      group->contribute(round, columns);
   return group;
 }
 

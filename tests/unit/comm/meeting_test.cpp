@@ -74,6 +74,9 @@ TEST(Meeting, LeavesOutAddressesBeyondTheirNumber) {
   ASSERT_TRUE(many);
   EXPECT_EQ(many->card.addresses.size(), kMostAddresses);
   EXPECT_LE(bytes_of(*many, true).size(), kMostBytesOfOffer);
+  const Result<Offer> odd = make_offer("n", 1, {std::string(46, 'a'), "10.1.0.3"});
+  ASSERT_TRUE(odd);
+  EXPECT_EQ(odd->card.addresses, std::vector<std::string>{"10.1.0.3"});
 }
 
 TEST(Listening, IsAtOnePortOfAllAddressesAndThereAgainForASuccessor) {
