@@ -106,13 +106,14 @@ class MemoryGroup final : public Group {
 
   Rank self() const override { return self_; }
   Rank size() const override { return servers_.size(); }
-  std::string contribute(const Round& round, Columns columns) override {
+  void contribute(const Round& round, Columns columns) override {
     servers_.contribute(self_, round, std::move(columns));
-    return "";
   }
+  std::vector<std::string> take_refusals() override { return {}; }
   void confirm(std::int64_t sequence) override { confirmed_ = sequence; }
   void leave() override { servers_.die(self_); }
   std::vector<Outcome> take_outcomes() override { return servers_.take(self_); }
+  bool has_outcomes() const override { return true; }
   std::vector<Round> take_awaited() override { return servers_.awaited(self_); }
   Status status() const override {
     Status now;

@@ -24,12 +24,8 @@ void RunRounds::begin(std::unique_ptr<comm::Group> group, std::vector<std::strin
   group_ = std::move(group);
   names_ = std::move(names);
   // Those of the server before this one are among what its member goes on from.
-  for (const auto& [round, columns] : restarts_ > 0 ? Contributions() : open_) give(round, columns);
-}
-
-void RunRounds::give(const comm::Round& round, const comm::Columns& columns) {
-  const std::string why = group_->contribute(round, columns);
-  if (!why.empty()) run_.log->error("the other servers of the run miss what this one has: {}", why);
+  if (restarts_ > 0) return;
+  for (const auto& [round, columns] : open_) group_->contribute(round, columns);
 }
 
 void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done done) {
@@ -44,7 +40,7 @@ void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done
   const RoundContributed record = record_of(round, columns);
   journal_.append(record);
   apply(record);
-  if (group_) give(round, columns);
+  if (group_) group_->contribute(round, columns);
 }
 
 const RunRounds::Listener* RunRounds::listener_of(const comm::Round& round) const {
@@ -54,6 +50,8 @@ const RunRounds::Listener* RunRounds::listener_of(const comm::Round& round) cons
 
 bool RunRounds::advance() {
   if (!group_) return false;
+  for (const std::string& why : group_->take_refusals())
+    run_.log->error("the other servers of the run miss what this one has: {}", why);
   for (const comm::Round& round : group_->take_awaited()) {
     const Listener* const each = listener_of(round);
     if (each && each->awaited) each->awaited(round);

@@ -99,7 +99,6 @@ class RunRounds {
  private:
   const Listener* listener_of(const comm::Round& round) const;
   RoundContributed record_of(const comm::Round& round, const comm::Columns& columns) const;
-  void give(const comm::Round& round, const comm::Columns& columns);
   void take(const comm::Outcome& outcome);
   void store(const comm::Outcome& outcome);
   void store(const comm::Group::Status& status);
