@@ -145,12 +145,14 @@ def test_an_iteration_that_one_server_has_left_out_is_answered_and_its_event_hap
     assert told[0] == 0 and 1 <= told[1] <= 7
 
 
-def test_without_such_events_or_with_one_server_there_is_no_such_folder(tmp_path):
+def test_without_such_events_or_with_one_server_no_lines_are_exchanged(tmp_path):
     for number, (events, ranks) in enumerate([('<event name="x" plugin="ear" scope="node"/>', [[0], [1]]), (EVENT, [[0, 1]])]):
         folder = tmp_path / str(number)
         folder.mkdir()
         with NodesRun(folder, config(events, STORES), ranks) as run:
             all_ranks = run.init()
             step(all_ranks, 0, [(0, "x"), (1, "x")])
-            assert not (folder / "run.group").exists()
+            assert not list(folder.glob("run.group/*/*.line"))
+            assert len(ranks) > 1 or not (folder / "run.group").exists()  # several servers meet there
             run.finish()
+        check_nothing_left(folder)

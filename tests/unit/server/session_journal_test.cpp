@@ -30,6 +30,9 @@ std::vector<JournalRecord> one_of_each() {
           ReportPublished{"{\"a\": \"\xff\"}", "why"},
           RunSignalsAgreed{3, {1, 0}, {{1, 2}}},
           RunSignalsSnapshot{{{1, 0, 0, 1}}, {{1}}, {2}, {"line", "why"}, {{4, {1}}}, 4, {{3, 1}}},
+          RoundContributed{std::string("partial\0\xff", 9)},
+          RoundOutcome{"outcome"},
+          RunRoundsSnapshot{5, {"outcome"}, {"reduction"}, {"open"}},
           ServersMet{std::string("own\0\xff", 5), "offers", "why"},
           ParameterSet{2, std::string("a\0b\xff", 4)},
           IntegerSet{3, 17, 1, -5},
@@ -69,8 +72,8 @@ TEST_F(SessionJournalTest, GivesBackEachKindOfRecord) {
   for (std::size_t i = 0; i < read.size(); ++i) EXPECT_EQ(read[i].index(), i);
   EXPECT_EQ(encoded(read), encoded(one_of_each()));
   EXPECT_EQ(std::get<SpillRecord>(read.back()), std::get<SpillRecord>(one_of_each().back()));
-  EXPECT_EQ(std::get<ParametersSnapshot>(read[13]).now,
-            std::get<ParametersSnapshot>(one_of_each()[13]).now);
+  EXPECT_EQ(std::get<ParametersSnapshot>(read[17]).now,
+            std::get<ParametersSnapshot>(one_of_each()[17]).now);
 }
 
 TEST_F(SessionJournalTest, KeepsTheTypesAndTheBitsOfValues) {
