@@ -229,8 +229,8 @@ void Engine::abandon_scripts() {
 int Engine::finish(std::int64_t now_ns) {
   session_.run.now_ns = now_ns;
   if (why_given_up().empty()) {
-    session_.of_run.stop();
     session_.joining.stop();
+    session_.of_run.stop();
     ending_.report_drained();
   }
   return ending_.exit_status();
