@@ -61,6 +61,7 @@ void Joining::take_offers(const std::string& offers) {
   const Result<comm::Meeting> meeting = comm::meeting_of(offers, parts_.own.number);
   std::string why = meeting ? "" : meeting.error().message;
   if (is_over_ || !record_.offers.empty()) why = "this server has gone on already";
+  if (!why.empty() && std::exchange(has_refused_, true)) return;
   if (!why.empty())
     return run_.log->warn("what a rank says of the other servers of the run is not taken: {}", why);
   note(offers, kByRanks);

@@ -95,7 +95,7 @@ class Joining {
   ServersMet record_;
   std::optional<bool> by_ranks_;  // once a rank has come
   std::int64_t since_ns_ = 0;     // others are waited for; 0: not yet
-  bool is_over_ = false;
+  bool is_over_ = false, has_refused_ = false;
 
   std::atomic<bool> has_news_{false};  // a hint: the mutex orders the rest
   mutable std::mutex mutex_;           // of what follows
