@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/engine/run_report.hpp"
+#include "server/pipeline/plugin_columns.hpp"
 
 namespace leat::server {
 namespace {
@@ -67,10 +68,12 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
           run_, session.reductions,
           [this](Publication publication) { pipeline_.submit(std::move(publication)); },
           parts.wake) {
-  for (const auto& store : pipeline_.stores()) {
-    PluginHost& host = store->plugin().host();
+  for (std::uint32_t i = 0; i < pipeline_.stores().size(); ++i) {
+    PluginHost& host = pipeline_.stores()[i]->plugin().host();
     host.show_ledger([this] { return session_.record.text(); });
     host.report_progress([this] { run_.made_progress(); });
+    if (!run_.facts.has_all_ranks())
+      host.reduce_by([this, i](const auto& reduction) { reduce(i, reduction); });
   }
   for (const auto& store : pipeline_.stores())
     store->resume(run_.segment.server_state().done_iteration.load());
@@ -92,7 +95,24 @@ std::optional<Iteration> Dispatcher::take_oldest(const WaitingLine::Which& which
   return taken;
 }
 
+// What it contributed counts; nobody here does anything with what comes of it, unless the store gets that
+// iteration again.
+void Dispatcher::report_reductions() const {
+  for (std::uint32_t i = 0; i < pipeline_.stores().size(); ++i) {
+    for (std::uint32_t step = 0; step < kMostReductionSteps; ++step) {
+      if (!session_.rounds.is_open(channel_of_store(i, step))) continue;
+      run_.log->warn(
+          "store \"{}\": the server died while it reduced over the servers of the run; what it "
+          "makes "
+          "of iterations that it had before may be missing",
+          pipeline_.stores()[i]->plugin().store());
+      break;
+    }
+  }
+}
+
 void Dispatcher::start() {
+  if (run_.facts.resumed) report_reductions();
   drains_->start();
   const RunFacts& facts = run_.facts;
   if (facts.has_all_ranks() || facts.drained || session_.clients.all_have_attached())
@@ -168,8 +188,19 @@ void Dispatcher::take(PipelineResult& result) {
   }
 }
 
+// Who is not open reduces nothing in this run: nobody need ask for it each time.
+void Dispatcher::leave_reductions(const PipelineResult& opened) {
+  for (std::uint32_t i = 0; i < opened.outcomes.size() && !run_.facts.has_all_ranks(); ++i) {
+    for (std::uint32_t step = 0; step < kMostReductionSteps && !opened.outcomes[i].error.empty();
+         ++step)
+      session_.reductions.contribute({channel_of_store(i, step), INT64_MAX}, comm::Columns(),
+                                     nullptr);
+  }
+}
+
 void Dispatcher::stores_opened(const PipelineResult& result) {
   state_ = State::open;
+  leave_reductions(result);
   if (!run_.facts.drained) return;
   for (const StoreOutcome& outcome : result.outcomes) {
     if (!outcome.error.empty()) given_up_ = "store \"" + outcome.store + "\": " + outcome.error;
@@ -219,6 +250,25 @@ void Dispatcher::take_returned_blocks() {
 bool Dispatcher::is_idle() const {
   return may_store() && session_.iterations.oldest() >= session_.iterations.least() &&
          !anything_held() && scripts_.idle() && !pipeline_.is_busy();
+}
+
+// From the plugin's thread; the outcome comes in the engine's.
+void Dispatcher::reduce(std::uint32_t store,
+                        const std::shared_ptr<const PluginReduction>& reduction) {
+  pipeline_.expect();
+  const auto step = static_cast<std::uint32_t>(reduction->round.channel);
+  session_.reductions.contribute(
+      {channel_of_store(store, step), reduction->round.number},
+      [reduction](comm::Rank self) { return of_server(reduction->columns, self); },
+      [this, store, reduction](const comm::Outcome& outcome) {
+        PluginInstance& plugin = pipeline_.stores()[store]->plugin();
+        const comm::Rank self = session_.rounds.self(), servers = session_.rounds.size();
+        pipeline_.deliver(
+            {store, reduction->iteration(), [&plugin, reduction, self, servers, outcome] {
+               return plugin.reduced(*reduction, outcome, self, servers);
+             }});
+        run_.made_progress();
+      });
 }
 
 bool Dispatcher::may_reduce(const comm::Round& round) const {

@@ -82,9 +82,12 @@ class Dispatcher {
   enum class State { opening, open, closed };
 
   bool may_store() const noexcept { return !run_.facts.drained || state_ == State::open; }
+  void reduce(std::uint32_t store, const std::shared_ptr<const PluginReduction>& reduction);
   bool hold_spilled(Iteration* iteration) const;
   void take(PipelineResult& result);
   void stores_opened(const PipelineResult& result);
+  void report_reductions() const;
+  void leave_reductions(const PipelineResult& opened);
   void record_done(const PipelineResult& result) noexcept;
   void record_late(const PipelineResult& result) noexcept;
 

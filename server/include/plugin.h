@@ -225,6 +225,34 @@ typedef struct leat_run {
   int32_t reserved;
 } leat_run;
 
+/* Operations of a plugin over all servers of its run. */
+enum leat_reduce_op { LEAT_REDUCE_SUM = 1, LEAT_REDUCE_MIN = 2, LEAT_REDUCE_MAX = 3 };
+
+/* Numbers, each reduced with those in the same place of other servers. */
+typedef struct leat_column {
+  uint64_t size;
+  uint32_t type;            /* LEAT_INT64 (sums modulo 2^64) or LEAT_FLOAT64 */
+  uint32_t op;              /* enum leat_reduce_op */
+  uint64_t count;           /* how many */
+  /* Of sums of doubles: each is the exact sum of so many doubles, which stand one after the other; else 1. Sums are rounded once,
+   * when all servers' are together: in an outcome there are 2, the nearest double, and the nearest to what is left. */
+  uint64_t terms;
+  const void* values;       /* count * terms */
+} leat_column;
+
+/* What all servers of the run have made of it together. */
+typedef struct leat_reduction {
+  uint64_t size;
+  int64_t iteration;        /* in whose call it was asked for */
+  const leat_column* columns;
+  uint64_t column_count;    /* as were given */
+  uint64_t column_stride;   /* bytes from one column to the next; use leat_column_at() */
+  int32_t servers;          /* of the run */
+  int32_t servers_missing;  /* that gave nothing: they have died, or have not got the iteration */
+  int32_t is_first;         /* 1: of those that gave something this is the first; on one server */
+  int32_t reserved;
+} leat_reduction;
+
 /* What the server offers to a plugin. `context` is passed back to each function. */
 typedef struct leat_host {
   uint64_t size;
@@ -254,6 +282,17 @@ typedef struct leat_host {
    * not at MPI_THREAD_SERIALIZED, since plugins run on threads of their own: the log says so. Use leat_host_mpi_comm(): an
    * older server has none. */
   void* (*mpi_comm)(void* context);
+  /* Reduces over all servers of the run, and does not wait for it: to be called within iteration() (begin() and finish() too), with
+   * the same columns on all servers; what is given in a call that fails is dropped. Columns are copied. Later, when all servers
+   * have given theirs or can give none, done(user, outcome) is called once, as a call of the plugin is: from one thread at a time, at
+   * the end before close(). The next iterations may come before it; where the server has the whole run, it comes at the end of the
+   * same call. It may publish, of that iteration, and reduce again, what needs the outcome; returns 0, else what was made of that iteration is lost for who
+   * subscribes to it. `outcome` is NULL when there is none: the call has failed, or what this server gave does not fit what the others gave. Not
+   * called when the server dies; a plugin that gets the iteration again from the next one, reduces again and gets the same outcome. 0, or 1
+   * with the reason in the log. NULL where the plugin is in a process of its own, of a run of several servers; use
+   * leat_host_reduce(): an older server has none. */
+  int (*reduce)(void* context, const leat_column* columns, uint64_t column_count, uint64_t column_stride,
+                int (*done)(void* user, const leat_reduction* outcome), void* user);
 } leat_host;
 
 typedef struct leat_plugin {
@@ -371,6 +410,21 @@ static inline int leat_host_publish(const leat_host* host, const leat_result_set
 /* An MPI_Comm*, or NULL. */
 static inline void* leat_host_mpi_comm(const leat_host* host) {
   return host->size > offsetof(leat_host, mpi_comm) && host->mpi_comm ? host->mpi_comm(host->context) : NULL;
+}
+
+static inline int leat_host_can_reduce(const leat_host* host) {
+  return host->size > offsetof(leat_host, reduce) && host->reduce != NULL;
+}
+
+/* -1 where the server cannot; then done() is never called, as with 1. */
+static inline int leat_host_reduce(const leat_host* host, const leat_column* columns, uint64_t column_count,
+                                   int (*done)(void* user, const leat_reduction* outcome), void* user) {
+  if (!leat_host_can_reduce(host)) return -1;
+  return host->reduce(host->context, columns, column_count, sizeof(leat_column), done, user);
+}
+
+static inline const leat_column* leat_column_at(const leat_reduction* outcome, uint64_t i) {
+  return (const leat_column*)((const char*)outcome->columns + i * outcome->column_stride);
 }
 
 static inline uint32_t leat_result_set_kind(const leat_result_set* set) {

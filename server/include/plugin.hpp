@@ -25,6 +25,7 @@
 // What is thrown becomes a message in the server's log and in what leat_finalize reports.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -102,6 +103,164 @@ class Products {
   std::vector<One> all_;
 };
 
+/// A sum of doubles that is the same, bit for bit, in whatever order they are added, and however they are divided among
+/// pieces and servers: a few doubles whose exact sum it is. Some nanoseconds for each. Not with
+/// -ffast-math, which makes other sums of these. Source: Rump, Ogita, Oishi: Accurate Floating-Point
+/// Summation, 2008, ExtractVector.
+class ExactSum {
+ public:
+  void add(double value) {
+    values_.push_back(value);
+    if (values_.size() >= kMost) extract();
+  }
+  void add(const ExactSum& other) {
+    for (const double value : other.values_) add(value);
+    large_.insert(large_.end(), other.large_.begin(), other.large_.end());
+    strange_ += other.strange_;
+  }
+  /// Doubles whose exact sum it is.
+  std::vector<double> terms() const {
+    ExactSum all = *this;
+    all.extract();
+    std::vector<double> terms = std::move(all.values_);
+    terms.insert(terms.end(), all.large_.begin(), all.large_.end());
+    if (all.strange_ != 0) terms.push_back(all.strange_);
+    return terms;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+  static constexpr int kBits = 13;  // 2^13 is more than so many, and their sum
+  static constexpr double kLarge = 0x1p+1000;
+
+  // Splits off what is above a power of two: sums of that are exact in any order. Four at a time, which need not wait for each
+  // other.
+  void extract() {
+    std::vector<double> rest, terms;
+    rest.swap(values_);
+    double most = put_aside(&rest);
+    rest.resize((rest.size() + 3) / 4 * 4, 0);
+    while (most > 0) {
+      int exponent = 0;
+      std::frexp(most, &exponent);
+      const double power = std::ldexp(1.0, exponent + kBits);
+      double sums[4] = {}, largest[4] = {};
+      for (std::size_t i = 0; i < rest.size(); i += 4) {
+        for (std::size_t k = 0; k < 4; ++k) {
+          const double part = (rest[i + k] + power) - power, left = rest[i + k] - part;
+          rest[i + k] = left;
+          sums[k] += part;
+          largest[k] = std::fabs(left) > largest[k] ? std::fabs(left) : largest[k];
+        }
+      }
+      terms.push_back((sums[0] + sums[1]) + (sums[2] + sums[3]));
+      most = 0;
+      for (const double each : largest) most = each > most ? each : most;
+    }
+    values_ = std::move(terms);
+    values_.reserve(kMost);
+  }
+  // What cannot be split. Returns the largest of the others.
+  double put_aside(std::vector<double>* rest) {
+    double most = 0;
+    for (double& value : *rest) {
+      if (std::fabs(value) < kLarge) {
+        most = std::fabs(value) > most ? std::fabs(value) : most;
+        continue;
+      }
+      if (std::isfinite(value))
+        large_.push_back(value);
+      else
+        strange_ += value;
+      value = 0;
+    }
+    return most;
+  }
+
+  std::vector<double> values_, large_;
+  double strange_ = 0;  // infinities, not a number
+};
+
+/// Numbers that are reduced over all servers, for Host::reduce(): each call adds a column.
+class Columns {
+ public:
+  void sum(std::vector<std::int64_t> values) { add(LEAT_REDUCE_SUM, std::move(values)); }
+  void min(std::vector<std::int64_t> values) { add(LEAT_REDUCE_MIN, std::move(values)); }
+  void max(std::vector<std::int64_t> values) { add(LEAT_REDUCE_MAX, std::move(values)); }
+  void min(std::vector<double> values) { add(LEAT_REDUCE_MIN, std::move(values), 1); }
+  void max(std::vector<double> values) { add(LEAT_REDUCE_MAX, std::move(values), 1); }
+  void sum(std::vector<double> values) { add(LEAT_REDUCE_SUM, std::move(values), 1); }
+  /// With the same bits for any number of servers.
+  void sum(const std::vector<ExactSum>& sums) {
+    std::vector<std::vector<double>> rows;
+    std::size_t terms = 1;
+    for (const ExactSum& each : sums) {
+      rows.push_back(each.terms());
+      terms = rows.back().size() > terms ? rows.back().size() : terms;
+    }
+    std::vector<double> values;
+    for (std::vector<double>& row : rows) {
+      row.resize(terms, 0);
+      values.insert(values.end(), row.begin(), row.end());
+    }
+    add(LEAT_REDUCE_SUM, std::move(values), terms);
+  }
+
+ private:
+  friend class Host;
+  void add(std::uint32_t op, std::vector<std::int64_t> values) {
+    const auto kept = std::make_shared<const std::vector<std::int64_t>>(std::move(values));
+    add(LEAT_INT64, op, kept->size(), 1, kept->data(), kept);
+  }
+  void add(std::uint32_t op, std::vector<double> values, std::size_t terms) {
+    const auto kept = std::make_shared<const std::vector<double>>(std::move(values));
+    add(LEAT_FLOAT64, op, kept->size() / terms, terms, kept->data(), kept);
+  }
+  void add(std::uint32_t type, std::uint32_t op, std::size_t count, std::size_t terms,
+           const void* values, std::shared_ptr<const void> kept) {
+    leat_column column{};
+    column.size = sizeof column;
+    column.type = type;
+    column.op = op;
+    column.count = count;
+    column.terms = terms;
+    column.values = values;
+    all_.push_back(column);
+    kept_.push_back(std::move(kept));
+  }
+
+  std::vector<leat_column> all_;
+  std::vector<std::shared_ptr<const void>> kept_;
+};
+
+/// What all servers have made of Columns, in their order.
+class Reduced {
+ public:
+  explicit Reduced(const leat_reduction& all) : all_(all) {}
+  std::int64_t integer(std::size_t column, std::size_t i = 0) const {
+    return static_cast<const std::int64_t*>(at(column).values)[i];
+  }
+  double real(std::size_t column, std::size_t i = 0) const { return doubles(column, i)[0]; }
+  /// Of a sum of doubles: what was left when it was rounded, rounded.
+  double rest(std::size_t column, std::size_t i = 0) const {
+    return at(column).terms > 1 ? doubles(column, i)[1] : 0;
+  }
+  std::size_t size(std::size_t column) const { return at(column).count; }
+  std::int64_t iteration() const { return all_.iteration; }
+  int servers() const { return all_.servers; }
+  /// That gave nothing.
+  int servers_missing() const { return all_.servers_missing; }
+  /// On one server: who is to publish or write what is made once.
+  bool is_first() const { return all_.is_first != 0; }
+
+ private:
+  const leat_column& at(std::size_t column) const { return *leat_column_at(&all_, column); }
+  const double* doubles(std::size_t column, std::size_t i) const {
+    return static_cast<const double*>(at(column).values) + i * at(column).terms;
+  }
+  const leat_reduction& all_;
+};
+
 /// The server's log. A copy is as good as the original; valid until close() has returned.
 class Host {
  public:
@@ -117,6 +276,24 @@ class Host {
   void* mpi_comm() const { return leat_host_mpi_comm(host_); }
   /// The functions of plugin.h themselves.
   const leat_host* abi() const { return host_; }
+  /// False with an older server, and where the plugin is in a process of its own in a run of several servers.
+  bool can_reduce() const { return leat_host_can_reduce(host_) != 0; }
+  /// Reduces over all servers of the run, without waiting: see plugin.h. done(const Reduced&) is called later as a call of
+  /// the plugin is, maybe after the next iterations; what it throws is logged. Not called where what this server gave does not
+  /// fit what the others gave. Throws std::runtime_error when it is refused; the log has the reason.
+  template <class Done>
+  void reduce(const Columns& columns, Done done) const {
+    if (!can_reduce())
+      throw std::runtime_error(
+          "it reduces over all servers of the run, which this server, or a plugin in a process of "
+          "its own (runs=\"...\") of a run "
+          "with several servers, cannot");
+    auto kept = std::make_unique<Awaiting<Done>>(Awaiting<Done>{host_, std::move(done)});
+    const int code = leat_host_reduce(host_, columns.all_.data(), columns.all_.size(),
+                                      &Awaiting<Done>::call, kept.get());
+    if (code != 0) throw std::runtime_error("what it has could not be reduced");
+    kept.release();  // NOLINT(bugprone-unused-return-value): call() deletes it
+  }
   /// Publishes what was made of the iteration that the plugin is called with; within iteration()
   /// only. False with an older server, which has no such thing. Throws std::runtime_error when it is
   /// refused; the log has the reason.
@@ -137,6 +314,26 @@ class Host {
   }
 
  private:
+  template <class Done>
+  struct Awaiting {
+    const leat_host* host;
+    Done done;
+
+    static int call(void* self, const leat_reduction* outcome) noexcept {
+      const std::unique_ptr<Awaiting> own(static_cast<Awaiting*>(self));
+      if (!outcome) return 0;
+      try {
+        own->done(Reduced(*outcome));
+        return 0;
+      } catch (const std::exception& e) {
+        Host(own->host).error(e.what());
+      } catch (...) {
+        Host(own->host).error("unknown exception");
+      }
+      return 1;
+    }
+  };
+
   void log(int level, const std::string& message) const {
     host_->log(host_->context, level, message.c_str());
   }

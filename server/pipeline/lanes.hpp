@@ -103,6 +103,10 @@ class SideStores {
   /// Without await(), behind what a store works on that is aside with this iteration.
   void call_aside(std::size_t store, std::int64_t iteration, Call call, const Late& late);
   Round await(std::int64_t iteration);
+  /// Behind what the store is at; nobody awaits it but await_all().
+  void send(std::size_t store, std::function<void()> call) {
+    lanes_[store]->give(std::move(call), true);
+  }
   /// Calls it once for each that is here.
   void send_to_all(const std::function<void(std::size_t store)>& call);
   /// Waits until none has anything to do.

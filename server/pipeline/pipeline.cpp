@@ -103,6 +103,7 @@ void Pipeline::start(Executor& executor, std::int32_t first_rank, std::function<
 }
 
 void Pipeline::stop() {
+  queue_.abandon();
   close();
   if (thread_.joinable()) thread_.join();
 }
@@ -127,6 +128,11 @@ void Pipeline::submit(Work work) {
   queue_.submit(std::move(work));
 }
 
+void Pipeline::deliver(Delivery delivery) {
+  ++unfinished_;
+  queue_.deliver(std::move(delivery));
+}
+
 std::optional<Iteration> Pipeline::take_oldest(const WaitingLine::Which& which) {
   std::optional<Iteration> taken = queue_.take_oldest(which);
   if (taken) --unfinished_;
@@ -134,7 +140,8 @@ std::optional<Iteration> Pipeline::take_oldest(const WaitingLine::Which& which) 
 }
 
 bool Pipeline::may_reduce(std::uint32_t store, std::int64_t iteration) const {
-  return store < stores_.size() && (queue_.has(iteration) || stores_[store]->is_aside());
+  return store < stores_.size() && (queue_.has(iteration) || stores_[store]->is_aside() ||
+                                    stores_[store]->plugin().host().is_reducing(iteration));
 }
 
 std::vector<PipelineResult> Pipeline::take_results() {
@@ -270,6 +277,35 @@ PipelineResult Pipeline::process(const Publication& publication) {
   const Turn turn{publication.iteration, std::vector<std::uint8_t>(stores_.size())};
   result.products = pass_on(turn, &published);
   hooks_.published(publication.iteration, published, false);
+  return result;
+}
+
+// On the store's thread, behind what it is at.
+PipelineResult Pipeline::process(const Delivery& delivery) {
+  PipelineResult result;
+  result.kind = PipelineResult::Kind::products;
+  result.iteration = delivery.iteration;
+  if (aside_.has(delivery.store)) {
+    ++unfinished_;  // beside the one that it came as
+    aside_.send(delivery.store, [this, delivery] { report(delivered(delivery)); });
+    return result;
+  }
+  lanes_.run([&](std::size_t i) {
+    if (i == delivery.store) result = delivered(delivery);
+  });
+  return result;
+}
+
+// What it has published goes to those that take it as a script's would.
+PipelineResult Pipeline::delivered(const Delivery& delivery) {
+  PipelineResult result;
+  result.kind = PipelineResult::Kind::products;
+  result.iteration = delivery.iteration;
+  StoreNode& store = *stores_[delivery.store];
+  StoreOutcome outcome = store.deliver(delivery);
+  if (!outcome.error.empty()) result.products.push_back(std::move(outcome));
+  if (std::optional<Publication> made = store.take_published()) submit(std::move(*made));
+  queue_.delivered();
   return result;
 }
 

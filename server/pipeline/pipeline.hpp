@@ -55,6 +55,11 @@ class Pipeline final {
   bool is_started() const noexcept { return thread_.joinable(); }
   /// From any thread.
   void submit(Work work);
+  /// A store has reduced something over the servers of the run: deliver() follows, however long that takes. Meanwhile the
+  /// store has the iteration, and nobody waits but the end.
+  void expect() { queue_.expect(); }
+  /// Before all else that waits. From any thread.
+  void deliver(Delivery delivery);
   /// Takes the oldest iteration out that no store has begun, and none gets it.
   std::optional<Iteration> take_oldest(const WaitingLine::Which& which);
   WorkQueue& queue() noexcept { return queue_; }
@@ -91,6 +96,8 @@ class Pipeline final {
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
   PipelineResult process(Iteration& iteration);
   PipelineResult process(const Publication& publication);
+  PipelineResult process(const Delivery& delivery);
+  PipelineResult delivered(const Delivery& delivery);
   std::vector<std::optional<StoreOutcome>> give(const std::shared_ptr<Held>& held, Turn* turn,
                                                 std::size_t* at_work);
   std::vector<StoreOutcome> pass_on(const Turn& turn, std::vector<Publication>* published);

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "lib/model/checks.hpp"
+#include "server/pipeline/plugin_columns.hpp"
+#include "server/state/group/reductions.hpp"
 
 namespace leat::server {
 namespace {
@@ -67,14 +69,21 @@ PluginHost::PluginHost(std::string store, std::vector<std::string> publishes,
       abi_{sizeof(leat_host),     this,
            &PluginHost::log,      &PluginHost::ledger,
            &PluginHost::progress, &PluginHost::publish,
-           &PluginHost::mpi_comm} {}
+           &PluginHost::mpi_comm, &PluginHost::reduce} {}
 
 void PluginHost::call_begins(Call call, std::int64_t iteration) {
   published_.reset();
+  asked_.clear();
   call_ = call;
   iteration_ = iteration;
+  step_ = 0;
   const std::lock_guard<std::mutex> lock(mutex_);
   last_error_.clear();
+}
+
+void PluginHost::call_failed() {
+  published_.reset();
+  for (const auto& each : std::exchange(asked_, {})) each->done(each->user, nullptr);
 }
 
 std::string PluginHost::last_error() const {
@@ -127,6 +136,82 @@ void* PluginHost::mpi_comm(void* self) {
   return host->mpi_.communicator;
 }
 
+int PluginHost::reduce(void* self, const leat_column* columns, std::uint64_t count,
+                       std::uint64_t stride, int (*done)(void*, const leat_reduction*),
+                       void* user) {
+  auto* host = static_cast<PluginHost*>(self);
+  try {
+    host->ask(columns_of(columns, count, stride), done, user);
+    return 0;
+  } catch (const std::exception& e) {
+    host->say(LEAT_LOG_ERROR, std::string("cannot reduce: ") + e.what());
+    return 1;
+  }
+}
+
+void PluginHost::ask(comm::Columns columns, int (*done)(void*, const leat_reduction*), void* user) {
+  constexpr std::uint32_t kMostCalls = 1 << 16;  // as number_of() has room for
+  if (call_ != Call::iteration && call_ != Call::reduced)
+    throw std::logic_error("reduce() is for the calls of iteration(), and for what comes of it");
+  if (step_ >= kMostReductionSteps)
+    throw std::logic_error("it reduces what it has reduced for the " + std::to_string(step_) +
+                           "th time");
+  Calls& calls = calls_[step_];
+  if (calls.iteration != iteration_) calls = {iteration_, 0};
+  if (calls.number >= kMostCalls) throw std::logic_error("there are too many calls");
+  const std::int64_t number = number_of(iteration_, static_cast<std::uint16_t>(calls.number++));
+  asked_.push_back(std::make_shared<const PluginReduction>(
+      PluginReduction{{step_, number}, std::move(columns), done, user}));
+}
+
+// Where this server has the whole run, what it makes of an outcome is of the same call.
+std::string PluginHost::send_reductions() {
+  while (!asked_.empty()) {
+    const std::shared_ptr<const PluginReduction> next = asked_.front();
+    asked_.pop_front();
+    if (!reduce_) {
+      const comm::Outcome outcome{0, 0, next->round, comm::RankSet(0), of_server(next->columns, 0)};
+      if (std::string error = deliver(*next, outcome, 0, 1); !error.empty()) return error;
+      continue;
+    }
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      under_way_.insert(next->iteration());
+    }
+    reduce_(next);
+  }
+  return "";
+}
+
+std::string PluginHost::deliver(const PluginReduction& reduction, const comm::Outcome& outcome,
+                                comm::Rank self, comm::Rank servers) {
+  call_ = Call::reduced;
+  iteration_ = reduction.iteration();
+  step_ = static_cast<std::uint32_t>(reduction.round.channel) + 1;
+  const std::optional<ReductionView> view =
+      ReductionView::of(reduction.columns, outcome, self, servers);
+  if (!view) {
+    reduction.done(reduction.user, nullptr);
+    return "what it reduced over the servers of the run does not fit what the others gave, or came "
+           "too late";
+  }
+  leat_reduction seen = view->seen();
+  seen.iteration = iteration_;
+  if (reduction.done(reduction.user, &seen) == 0) return "";
+  std::string said = last_error();
+  return said.empty() ? "it failed with what a reduction came to, and did not say why" : said;
+}
+
+void PluginHost::was_delivered(const PluginReduction& reduction) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  under_way_.erase(under_way_.find(reduction.iteration()));
+}
+
+bool PluginHost::is_reducing(std::int64_t iteration) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return under_way_.count(iteration) > 0;
+}
+
 void PluginHost::add(const leat_result_set& set, std::shared_ptr<const void> memory) {
   if (call_ == Call::other)
     throw std::logic_error(
@@ -147,7 +232,7 @@ void PluginHost::add(const leat_result_set& set, std::shared_ptr<const void> mem
 
 // What is made of products is said in the XML, so that nobody waits for himself.
 void PluginHost::expect_declared(const std::string& name) const {
-  if (publishes_.empty() && call_ == Call::iteration) return;
+  if (publishes_.empty() && call_ != Call::results) return;
   if (std::find(publishes_.begin(), publishes_.end(), name) != publishes_.end()) return;
   throw std::invalid_argument("product \"" + name +
                               "\" is not in publishes=\"...\" of <store name=\"" + store_ +

@@ -31,6 +31,7 @@ template <class Call>
 std::string timed(PluginWork* work, PluginHost* host, const Call& call) {
   const std::int64_t begun_ns = os::now_ns();
   std::string error = call();
+  if (error.empty()) error = host->send_reductions();
   work->ns += static_cast<std::uint64_t>(os::now_ns() - begun_ns);
   if (!error.empty()) host->call_failed();
   return error;
@@ -182,6 +183,15 @@ std::string PluginInstance::do_process(const Publication& publication,
   std::string error =
       timed(&work_, &host_, [&] { return outcome(plugin_->results(state_, &set), "results"); });
   if (error.empty()) work_.products_taken += wanted.size();
+  return error;
+}
+
+std::string PluginInstance::reduced(const PluginReduction& reduction, const comm::Outcome& outcome,
+                                    comm::Rank self, comm::Rank servers) {
+  host_.call_begins(PluginHost::Call::reduced, reduction.iteration());
+  std::string error =
+      timed(&work_, &host_, [&] { return host_.deliver(reduction, outcome, self, servers); });
+  host_.was_delivered(reduction);
   return error;
 }
 

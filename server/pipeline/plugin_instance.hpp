@@ -118,6 +118,9 @@ class PluginInstance {
   /// What it takes of what another has published: pointers into `publication`.
   std::vector<const Product*> wanted_of(const Publication& publication) const;
   std::string process(const Publication& publication, const std::vector<const Product*>& wanted);
+  /// What it reduced has come to that.
+  std::string reduced(const PluginReduction& reduction, const comm::Outcome& outcome,
+                      comm::Rank self, comm::Rank servers);
   std::string close();
 
   PluginHost& host() noexcept { return host_; }

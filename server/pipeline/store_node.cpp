@@ -40,6 +40,12 @@ std::vector<StoreOutcome> StoreNode::give(const std::vector<Publication>& publis
   return outcomes;
 }
 
+StoreOutcome StoreNode::deliver(const Delivery& delivery) {
+  std::string error = watched(delivery.iteration, delivery.call);
+  store_published(&error);
+  return {plugin_->store(), std::move(error)};
+}
+
 // A plugin that takes the server with it, gets the iteration that it does so with no third time.
 std::string StoreNode::why_not_again(std::int64_t iteration) {
   if (iteration != progress_.begun.load()) begin(iteration);

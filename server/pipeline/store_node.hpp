@@ -34,6 +34,8 @@ class StoreNode {
   std::optional<StoreOutcome> give(const Iteration& iteration, std::size_t waiting);
   /// One for each of which it takes something.
   std::vector<StoreOutcome> give(const std::vector<Publication>& published);
+  /// Calls it with what it has reduced of the iteration.
+  StoreOutcome deliver(const Delivery& delivery);
   /// What it has published since the last time.
   std::optional<Publication> take_published();
   /// What it has published of the iteration has come to all that want it.

@@ -7,9 +7,13 @@
 namespace leat::server {
 namespace {
 
+// A store may hold on to memory until its outcome comes.
+constexpr std::size_t kMostExpected = 64;
+
 std::int64_t iteration_of_work(const Work& work) {
-  const auto* const iteration = std::get_if<Iteration>(&work);
-  return iteration ? iteration->number : std::get<Publication>(work).iteration;
+  if (const auto* const iteration = std::get_if<Iteration>(&work)) return iteration->number;
+  if (const auto* const delivery = std::get_if<Delivery>(&work)) return delivery->iteration;
+  return std::get<Publication>(work).iteration;
 }
 
 }  // namespace
@@ -17,6 +21,29 @@ std::int64_t iteration_of_work(const Work& work) {
 void WorkQueue::submit(Work work) {
   const std::lock_guard<std::mutex> lock(mutex_);
   waiting_.push_back(std::move(work));
+  changed_.notify_one();
+}
+
+void WorkQueue::expect() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++expected_;
+}
+
+void WorkQueue::deliver(Delivery delivery) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  deliveries_.push_back(std::move(delivery));
+  changed_.notify_one();
+}
+
+void WorkQueue::delivered() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  --expected_;
+  changed_.notify_one();
+}
+
+void WorkQueue::abandon() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  abandoned_ = true;
   changed_.notify_one();
 }
 
@@ -28,10 +55,20 @@ void WorkQueue::close() {
 
 bool WorkQueue::next(Work* work) {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return closing_ || !waiting_.empty(); });
-  if (waiting_.empty()) return false;
-  *work = std::move(waiting_.front());
-  waiting_.pop_front();
+  changed_.wait(lock, [this] {
+    const std::size_t expected = abandoned_ ? 0 : expected_;
+    return !deliveries_.empty() || (!waiting_.empty() && expected < kMostExpected) ||
+           (closing_ && waiting_.empty() && expected == 0);
+  });
+  if (!deliveries_.empty()) {
+    *work = std::move(deliveries_.front());
+    deliveries_.pop_front();
+  } else if (!waiting_.empty()) {
+    *work = std::move(waiting_.front());
+    waiting_.pop_front();
+  } else {
+    return false;
+  }
   under_way_ = iteration_of_work(*work);
   return true;
 }

@@ -20,8 +20,17 @@ namespace leat::server {
 class WorkQueue final : public WaitingLine {
  public:
   void submit(Work work);
+  /// A delivery comes, with the outcome of what a store has reduced. Its line does not end before; with too many of them on
+  /// their way no iteration begins.
+  void expect();
+  /// It goes ahead of all that waits.
+  void deliver(Delivery delivery);
+  /// The call has been made.
+  void delivered();
   /// Nothing comes any more.
   void close();
+  /// Nobody waits for what is expected.
+  void abandon();
 
   // For the pipeline's thread
   /// Waits for the next; it is under way until finished(). False after the last.
@@ -52,9 +61,11 @@ class WorkQueue final : public WaitingLine {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> waiting_;
+  std::deque<Delivery> deliveries_;
+  std::size_t expected_ = 0;  // deliveries, until the call is over
   std::optional<std::int64_t> under_way_;
   std::atomic<bool> ranks_wait_{false};  // the mutex orders it; without it for who sets it
-  bool closing_ = false;
+  bool closing_ = false, abandoned_ = false;
 };
 
 }  // namespace leat::server

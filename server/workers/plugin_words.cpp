@@ -277,6 +277,7 @@ class PluginAtWork {
     plugin_.set_crew(is_gated_ ? static_cast<PieceRunner&>(gated_) : team_, [] { return false; });
     plugin_.host().show_ledger([this] { return leatd_.ask_for_ledger(); });
     plugin_.host().report_progress([this] { tell_progress(); });
+    if (!facts_.has_all_ranks()) plugin_.host().never_reduces();
     if (setup.at("runs") == "coordinated") start_.emplace(segment_, told(setup));
     team_.start(threads_);
   }

@@ -35,6 +35,7 @@ static void entry(void) {
   AT(leat_host, progress, 32);
   AT(leat_host, publish, 40);
   AT(leat_host, mpi_comm, 48);
+  AT(leat_host, reduce, 56);
 }
 
 static void results(void) {
@@ -146,6 +147,28 @@ static void older_host(void) {
   expect("mesh of an older host's variable", leat_variable_mesh(&run, &variable) == NULL, 1);
 }
 
+static void reduction(void) {
+  AT(leat_column, size, 0);
+  AT(leat_column, type, 8);
+  AT(leat_column, op, 12);
+  AT(leat_column, count, 16);
+  AT(leat_column, terms, 24);
+  AT(leat_column, values, 32);
+  AT(leat_reduction, size, 0);
+  AT(leat_reduction, iteration, 8);
+  AT(leat_reduction, columns, 16);
+  AT(leat_reduction, column_count, 24);
+  AT(leat_reduction, column_stride, 32);
+  AT(leat_reduction, servers, 40);
+  AT(leat_reduction, servers_missing, 44);
+  AT(leat_reduction, is_first, 48);
+  expect("LEAT_REDUCE_SUM", LEAT_REDUCE_SUM, 1);
+  expect("LEAT_REDUCE_MAX", LEAT_REDUCE_MAX, 3);
+  leat_host older = {0};
+  older.size = offsetof(leat_host, reduce);
+  expect("reductions of an older host", leat_host_reduce(&older, NULL, 0, NULL, NULL) == -1, 1);
+}
+
 static void iteration(void) {
   AT(leat_block, size, 0);
   AT(leat_block, variable, 8);
@@ -201,6 +224,7 @@ int main(void) {
   variable();
   mesh();
   older_host();
+  reduction();
   iteration();
   scalars();
   return failures == 0 ? 0 : 1;

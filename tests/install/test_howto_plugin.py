@@ -23,5 +23,7 @@ def test_the_plugin_of_the_page_is_built_and_says_what_the_page_says(installed, 
     assert shown in said.splitlines()
     assert (tmp_path / "range.txt").read_text().splitlines() == [
         f"{i} wave rank 0: {i} to {i + 0.99:g}" for i in (0, 5, 10, 15)]
+    assert (tmp_path / "total.txt").read_text().splitlines() == [f"{i} total {100 * i + 49.5:g} missing 0" for i in range(20)]
+    assert "0 total 49.5 missing 0" in said.splitlines() and "`0 total 49.5 missing 0`" in PAGE
     with h5py.File(tmp_path / "first.h5") as file:
         assert file["wave"].shape == (20, 100)

@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/analytics/values.hpp"
 
+#include <stdexcept>
+
 namespace leat::analytics {
 
 bool is_numeric(const leat_variable& variable) {
   return variable.type >= LEAT_INT8 && variable.type <= LEAT_FLOAT64;
+}
+
+std::vector<const leat_variable*> numeric_variables(const leat_run& run) {
+  std::vector<const leat_variable*> variables;
+  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+    const leat_variable* const variable = leat_variable_at(&run, i);
+    if (is_numeric(*variable)) variables.push_back(variable);
+  }
+  return variables;
+}
+
+Scope scope_of(const leat_run& run) {
+  const std::string scope = option(run.options, run.option_count, "scope", "run");
+  if (scope == "run") return Scope::run;
+  if (scope == "node") return Scope::node;
+  throw std::invalid_argument("option scope=\"" + scope + "\": \"run\" or \"node\" is wanted");
 }
 
 std::string product_name(const leat_variable& variable) {

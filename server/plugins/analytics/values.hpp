@@ -30,6 +30,15 @@ std::uint64_t element_count(const leat_variable& variable, const leat_block& blo
 /// All of the numeric blocks of an iteration, in their order; of one variable, they are neighbours.
 std::vector<Piece> pieces_of(const leat_run& run, const leat_iteration_data& data);
 
+/// All numeric variables of the run, in its order: the same on all servers, whatever an iteration holds.
+std::vector<const leat_variable*> numeric_variables(const leat_run& run);
+
+/// Over what an analysis goes: all servers of the run, or with <option name="scope" value="node"/> what the ranks of this one own.
+enum class Scope { run, node };
+Scope scope_of(const leat_run& run);
+/// There are other servers, on other nodes.
+inline bool has_other_servers(const leat_run& run) { return run.ranks > run.node_ranks; }
+
 /// "fields/temperature" as it may stand in the name of a product: "fields.temperature".
 std::string product_name(const leat_variable& variable);
 

@@ -17,7 +17,8 @@ std::uint64_t hash_of_names(std::string_view text, std::uint64_t hash = 0xcbf29c
 
 }  // namespace
 
-void Reductions::contribute(const comm::Round& round, comm::Columns columns, Done done) {
+void Reductions::contribute(const comm::Round& round,
+                            std::function<comm::Columns(comm::Rank self)> columns, Done done) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     came_.push_back({round, std::move(columns), std::move(done)});
@@ -50,18 +51,19 @@ void Reductions::look_who_is_there() {
   const comm::RankSet there = comm::RankSet(0, rounds_.size() - 1) - gone;
   const std::lock_guard<std::mutex> lock(mutex_);
   place_ = {rounds_.self(), rounds_.size(), there.empty() ? rounds_.self() : there.first()};
+  has_news_.store(!came_.empty(), std::memory_order_relaxed);
 }
 
 void Reductions::contribute_what_came() {
   std::vector<Contribution> came;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    came = std::exchange(came_, {});
     has_news_.store(false, std::memory_order_relaxed);
+    if (rounds_.has_begun()) came = std::exchange(came_, {});
   }
   for (Contribution& each : came) {
     awaited_.erase(each.round);
-    rounds_.contribute(each.round, std::move(each.columns), std::move(each.done));
+    rounds_.contribute(each.round, each.columns(rounds_.self()), std::move(each.done));
   }
 }
 

@@ -40,8 +40,13 @@ class Reductions {
 
   // From any thread
 
-  /// As RunRounds::contribute().
-  void contribute(const comm::Round& round, comm::Columns columns, Done done);
+  /// As RunRounds::contribute(), when it is known which server this is: `columns` makes them then.
+  void contribute(const comm::Round& round, std::function<comm::Columns(comm::Rank self)> columns,
+                  Done done);
+  void contribute(const comm::Round& round, comm::Columns columns, Done done) {
+    contribute(
+        round, [columns = std::move(columns)](comm::Rank) { return columns; }, std::move(done));
+  }
   /// Nothing until the other servers are known.
   std::optional<Place> place() const;
   bool has_news() const noexcept { return has_news_.load(std::memory_order_relaxed); }
@@ -56,7 +61,7 @@ class Reductions {
  private:
   struct Contribution {
     comm::Round round;
-    comm::Columns columns;
+    std::function<comm::Columns(comm::Rank)> columns;
     Done done;
   };
   void contribute_what_came();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -114,7 +115,14 @@ struct Finding {
 
 // What the pipeline is given, and what it says of it.
 
-using Work = std::variant<Iteration, Publication>;
+/// What a store has reduced over the servers of the run in an iteration, for a call of its plugin.
+struct Delivery {
+  std::size_t store = 0;
+  std::int64_t iteration = 0;
+  std::function<std::string()> call{};  ///< "", or how it has failed
+};
+
+using Work = std::variant<Iteration, Publication, Delivery>;
 
 /// What became of one iteration, or of what somebody made of it, at one store.
 struct StoreOutcome {
