@@ -99,6 +99,11 @@ void RunRounds::forget(std::int64_t iteration) {
                 [iteration](const auto& each) { return iteration_of(each.first) <= iteration; });
 }
 
+bool RunRounds::is_open(std::uint64_t channel) const {
+  return std::any_of(open_.begin(), open_.end(),
+                     [channel](const auto& each) { return each.first.channel == channel; });
+}
+
 std::string RunRounds::name_of(comm::Rank server) const {
   if (server == self()) return "this server";
   const auto place = static_cast<std::size_t>(server);

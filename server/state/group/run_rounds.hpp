@@ -68,6 +68,8 @@ class RunRounds {
   std::vector<comm::Round> take_awaited() { return std::exchange(awaited_, {}); }
   /// Nobody asks again for reductions of iterations up to this one.
   void forget(std::int64_t iteration);
+  /// This server has contributed to a round of this channel that has no outcome.
+  bool is_open(std::uint64_t channel) const;
   /// Outcomes have come.
   bool has_news() const noexcept { return !again_.empty() || (group_ && group_->has_outcomes()); }
   /// Servers that are silent for so long that they are not waited for.

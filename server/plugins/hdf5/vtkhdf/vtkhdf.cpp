@@ -264,7 +264,10 @@ std::vector<Id> opened_variables(hid_t values, const leat_run& run) {
 }
 
 void make_steps(hid_t file, hid_t values, const leat_run& run, NotShown* not_shown) {
-  const leat_host host{sizeof host, not_shown, keep_message, nullptr, nullptr, nullptr, nullptr};
+  leat_host host{};
+  host.size = sizeof host;
+  host.context = not_shown;
+  host.log = keep_message;
   const std::vector<Id> kept = opened_variables(values, run);
   VtkHdf vtkhdf({file, values, run}, Host(&host));
   const std::vector<std::int64_t> iterations =
