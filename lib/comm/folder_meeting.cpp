@@ -255,7 +255,9 @@ void FolderMeeting::leave() {
   if (!folder) return;
   for (const Name& each : look(folder.get()))
     if (each.number == settings_.own.number) unlinkat(folder.get(), name_of(each).c_str(), 0);
-  unlinkat(folder.get(), offers_name(settings_.own.number).c_str(), 0);
+  const std::string offers = offers_name(settings_.own.number);
+  unlinkat(folder.get(), offers.c_str(), 0);
+  unlinkat(folder.get(), ("." + offers + ".part").c_str(), 0);  // of one that was killed in it
   rmdir(settings_.folder.c_str());  // the last one does
   rmdir(parent().c_str());
 }

@@ -78,8 +78,8 @@ TEST_F(SessionJournalTest, GivesBackEachKindOfRecord) {
   for (std::size_t i = 0; i < read.size(); ++i) EXPECT_EQ(read[i].index(), i);
   EXPECT_EQ(encoded(read), encoded(one_of_each()));
   EXPECT_EQ(std::get<SpillRecord>(read.back()), std::get<SpillRecord>(one_of_each().back()));
-  EXPECT_EQ(std::get<ParametersSnapshot>(read[17]).now,
-            std::get<ParametersSnapshot>(one_of_each()[17]).now);
+  EXPECT_EQ(std::get<ParametersSnapshot>(read[18]).now,
+            std::get<ParametersSnapshot>(one_of_each()[18]).now);
 }
 
 TEST_F(SessionJournalTest, KeepsTheTypesAndTheBitsOfValues) {
