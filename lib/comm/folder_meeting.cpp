@@ -258,7 +258,7 @@ void FolderMeeting::leave() {
   const std::string offers = offers_name(settings_.own.number);
   unlinkat(folder.get(), offers.c_str(), 0);
   unlinkat(folder.get(), ("." + offers + ".part").c_str(), 0);  // of one that was killed in it
-  rmdir(settings_.folder.c_str());  // the last one does
+  rmdir(settings_.folder.c_str());                              // the last one does
   rmdir(parent().c_str());
 }
 

@@ -135,8 +135,9 @@ class Ctl {
     return reply && reply->contains("result") ? (*reply)["result"] : Json();
   }
 
-  // An event of the whole run.
+  // An event of the whole run, or a value that all of its ranks get.
   bool happens_on_all() {
+    if (options_.verb->awaited == "steered") return options_.scope == "run";
     if (options_.verb->awaited != "signalled") return false;
     const Json described = result_of("describe");
     if (!described.is_object()) return false;  // the server has just ended

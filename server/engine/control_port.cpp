@@ -76,21 +76,50 @@ std::string ControlPort::row() const {
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string ControlPort::run() {
-  session_.run_status.ask();
-  const RunStatus::Rows& known = session_.run_status.rows();
+// By server; what one that did not answer would have said is not there.
+Json ControlPort::json_of(const std::map<comm::Rank, std::string>& rows) const {
   Json servers = Json::array();
   for (comm::Rank rank = 0; rank < session_.rounds.size(); ++rank) {
-    const auto row = known.rows.find(rank);
-    Json each = row == known.rows.end() ? Json{{"server", session_.rounds.name_of(rank)}}
-                                        : Json::parse(row->second, nullptr, false);
+    const auto row = rows.find(rank);
+    Json each = row == rows.end() ? Json{{"server", session_.rounds.name_of(rank)}}
+                                  : Json::parse(row->second, nullptr, false);
     if (each.is_discarded()) continue;
     each["state"] = session_.rounds.dead().has(rank)   ? "silent"
                     : session_.rounds.left().has(rank) ? "ended"
-                    : row == known.rows.end()          ? "unknown"
+                    : row == rows.end()                ? "unknown"
                                                        : "there";
     servers.push_back(std::move(each));
   }
+  return servers;
+}
+
+std::string ControlPort::account_of_run() const {
+  Json servers = json_of(session_.run_status.ends());
+  Json totals = Json::object();
+  for (const char* key : {"ranks", "bytes", "lost"}) {
+    std::uint64_t sum = 0;
+    for (const Json& each : servers) sum += each.value(key, std::uint64_t{0});
+    totals[key] = sum;
+  }
+  Json missing = Json::array();
+  for (Json& each : servers) {
+    each.erase("state");
+    if (!each.contains("ranks")) missing.push_back(each["server"]);
+  }
+  return Json{{"leat_run", 1},
+              {"simulation", session_.run.model.name},
+              {"session", session_.run.facts.run_session},
+              {"agreed", session_.of_run.next() - 1},
+              {"totals", std::move(totals)},
+              {"missing", std::move(missing)},
+              {"servers", std::move(servers)}}
+      .dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string ControlPort::run() {
+  session_.run_status.ask();
+  const RunStatus::Rows& known = session_.run_status.rows();
+  Json servers = json_of(known.rows);
   const std::string why_alone = session_.rounds.why_alone();
   return Json{{"servers", std::move(servers)},
               {"this", session_.rounds.self()},

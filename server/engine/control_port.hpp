@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +58,8 @@ class ControlPort {
   std::string row() const;
   /// What all servers of the run say of themselves, as JSON; asks them anew.
   std::string run();
+  /// What all servers have said at their ends, as JSON.
+  std::string account_of_run() const;
   /// As it was written last.
   std::string ledger() const { return session_.record.text(); }
   /// What happens to iterations; tells it whether somebody wants to know.
@@ -73,6 +77,7 @@ class ControlPort {
   std::string reload_scripts();
 
  private:
+  nlohmann::json json_of(const std::map<comm::Rank, std::string>& rows) const;
   struct Sample {
     std::int64_t at_ns = 0;  // 0: not taken
     IterationEvents::Totals totals;

@@ -15,7 +15,7 @@ namespace {
 // often while there is something to wait for.
 constexpr std::int64_t kTickNs = 10'000'000;
 // To take leave of the other servers of the run.
-constexpr std::int64_t kLeaveNs = 2'000'000'000;
+constexpr std::int64_t kLeaveNs = 2'000'000'000, kLeaveFirstNs = 10'000'000'000;
 constexpr std::int64_t kWaitTickNs = 500'000'000, kReportTickNs = 100'000'000;
 
 // For the log. No script has a '/' in its name.
@@ -253,16 +253,21 @@ int Engine::finish(std::int64_t now_ns) {
   return ending_.exit_status();
 }
 
-// All ranks have their last word. Others go on without this server at once, instead of missing it for a while.
+// All ranks have their last word. Others go on without this server at once, instead of missing it for a while; the first one waits
+// a little longer, since it writes what became of the whole run.
 void Engine::leave_run() {
-  if (session_.run.facts.has_all_ranks()) return;
+  if (session_.run.facts.has_all_ranks() || session_.run.facts.drained) return;
   session_.run_status.end(control_.row());
   session_.rounds.leave();
-  const os::Deadline deadline = os::Deadline::in_ns(kLeaveNs);
+  const bool is_first = session_.rounds.self() == 0;
+  const os::Deadline deadline = os::Deadline::in_ns(is_first ? kLeaveFirstNs : kLeaveNs);
   while (!session_.rounds.has_left() && !deadline.passed()) {
     session_.rounds.advance();
     os::pause_shortly();
   }
+  if (!is_first || session_.run_status.ends().empty()) return;
+  const std::string why = session_.record.write_beside("run", control_.account_of_run() + "\n");
+  if (!why.empty()) session_.run.log->warn("what became of the whole run is not written: {}", why);
 }
 
 EngineStatus Engine::status() const noexcept {
