@@ -25,6 +25,8 @@ namespace {
 
 // Beside those of all verbs.
 constexpr int kNoSession = 3, kNoAnswer = 4;
+// Servers of other nodes learn after a moment that they are asked.
+constexpr double kLeastWaitForAll = 5;
 
 using control::Verb;
 
@@ -167,7 +169,8 @@ class Ctl {
     const auto since = [&asked] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
     };
-    while (age(reply) > since() && since() < options_.wait) {
+    const double limit = options_.wait > 0 ? std::max(options_.wait, kLeastWaitForAll) : 0;
+    while (age(reply) > since() && since() < limit) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       std::optional<Json> next = ask("run", Json::object());
       if (!next) return next;

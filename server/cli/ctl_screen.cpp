@@ -74,7 +74,7 @@ void add_run(const Json& facts, Screen* screen) {
     for (const Json& each : servers) all += each.value(key, std::uint64_t{0});
     return all;
   };
-  screen->fact("servers", std::to_string(servers.size()) + ", of " + std::to_string(sum("ranks")) +
+  screen->fact("servers", std::to_string(servers.size()) + " with " + std::to_string(sum("ranks")) +
                               " ranks, of which " + std::to_string(sum("ranks_there")) +
                               " are there");
   screen->fact("iterations", std::to_string(facts.value("agreed", std::int64_t{-1}) + 1) +

@@ -265,6 +265,7 @@ void Engine::leave_run() {
     session_.rounds.advance();
     os::pause_shortly();
   }
+  session_.rounds.advance();
   if (!is_first || session_.run_status.ends().empty()) return;
   const std::string why = session_.record.write_beside("run", control_.account_of_run() + "\n");
   if (!why.empty()) session_.run.log->warn("what became of the whole run is not written: {}", why);

@@ -138,9 +138,10 @@ void RunIterations::contributed(std::int64_t iteration) {
   steering_.contributed();
 }
 
-// When no rank is left, nothing more of this server is waited for.
+// When no rank is left, nothing more of this server is waited for. Which server this is, and so whose words these are, is known
+// when the others are.
 void RunIterations::advance() {
-  if (!is_on() || has_ended_) return;
+  if (!is_on() || has_ended_ || !rounds_.has_begun()) return;
   has_ended_ = iterations_.least() == INT64_MAX;
   std::int64_t until = has_ended_ ? reported_ : iterations_.least() - 1;
   for (std::uint32_t i = 0; has_ended_ && i < clients_.size(); ++i)
@@ -243,7 +244,9 @@ std::vector<Signal> RunIterations::take(std::int64_t iteration) {
 bool RunIterations::waits() const noexcept { return is_on() && holds_ && next_ <= reported_; }
 
 std::string RunIterations::awaited() const {
-  if (!waits()) return "";
+  const bool looks_for_others =
+      is_on() && holds_ && !rounds_.has_begun() && iterations_.least() > next_;
+  if (!waits() && !looks_for_others) return "";
   return fmt::format("iteration {} waits for {}", next_, rounds_.awaited());
 }
 

@@ -20,12 +20,10 @@ std::optional<Kind> read(const std::string& bytes) {
 
 }  // namespace
 
+// Contributions of the server before this one are among what its group goes on from.
 void RunRounds::begin(std::unique_ptr<comm::Group> group, std::vector<std::string> names) {
   group_ = std::move(group);
   names_ = std::move(names);
-  // Those of the server before this one are among what its member goes on from.
-  if (restarts_ > 0) return;
-  for (const auto& [round, columns] : open_) group_->contribute(round, columns);
 }
 
 void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done done) {
@@ -40,7 +38,7 @@ void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done
   const RoundContributed record = record_of(round, columns);
   journal_.append(record);
   apply(record);
-  if (group_) group_->contribute(round, columns);
+  group_->contribute(round, columns);
 }
 
 const RunRounds::Listener* RunRounds::listener_of(const comm::Round& round) const {

@@ -48,16 +48,15 @@ class RunRounds {
   void listen(std::uint64_t channel, Listener listener) {
     listeners_[channel] = std::move(listener);
   }
-  /// The other servers of the run are known, or why they cannot be. Before that contributions wait.
-  /// `names`: of the servers, for people.
+  /// The other servers of the run are known, or why they cannot be. `names`: of the servers, for people.
   void begin(std::unique_ptr<comm::Group> group, std::vector<std::string> names = {});
   bool has_begun() const noexcept { return group_ != nullptr; }
-  /// 0 and 1 before the beginning.
+  /// When it has begun.
   comm::Rank self() const { return group_ ? group_->self() : 0; }
   comm::Rank size() const { return group_ ? group_->size() : 1; }
   comm::Group* group() noexcept { return group_.get(); }
 
-  /// `done` is called in advance(), unless the server is killed before. Numbers grow in a channel; to
+  /// When it has begun. `done` is called in advance(), unless the server is killed before. Numbers grow in a channel; to
   /// those that are left out this server contributes nothing.
   void contribute(const comm::Round& round, comm::Columns columns, Done done = {});
   /// This server contributes nothing more in this channel.

@@ -39,7 +39,7 @@ RunStatus::RunStatus(const Run& run, RunRounds& rounds) : run_(run), rounds_(rou
 }
 
 void RunStatus::contribute(std::int64_t number) {
-  if (number <= contributed_ || !row_) return;
+  if (number <= contributed_ || !row_ || !rounds_.has_begun()) return;
   rounds_.contribute({channel::status, number}, columns_of(rounds_.self(), row_()));
 }
 
@@ -48,6 +48,7 @@ void RunStatus::ask() {
 }
 
 void RunStatus::end(const std::string& row) {
+  if (!rounds_.has_begun()) return;
   rounds_.contribute({channel::ends, 0}, columns_of(rounds_.self(), row));
 }
 
