@@ -33,6 +33,11 @@ class Verbs:
         """Load all scripts anew. Also those that were given up."""
         return self._order("reload-scripts")
 
+    def run(self):
+        """How all servers of the run do. What each said when it was last asked, age_seconds ago; this request asks them
+        anew."""
+        return self._ask("run")
+
     def set(self, parameter, value, scope=None):
         """Give a parameter a value. All ranks of the run have it from the same iteration on, which the event "steered" tells.
         With scope "node" the ranks of this server have it, whatever the others do."""

@@ -9,7 +9,7 @@
 namespace leat::server {
 namespace {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 
 // A window of rates is one to two of these long.
 constexpr std::int64_t kSampleNs = 5'000'000'000;
@@ -63,26 +63,26 @@ std::string ControlPort::row() const {
   std::int64_t alive = 0;
   for (const ClientLink& each : session_.clients) alive += each.is_gone() ? 0 : 1;
   const IterationEvents::Totals& totals = session_.events.totals();
-  return Json{{"server", own_node_name(session_.run.facts)},
+  return json{{"server", own_node_name(session_.run.facts)},
               {"ranks", session_.run.facts.node_ranks},
               {"ranks_there", alive},
-              {"iteration", least == INT64_MAX ? Json(nullptr) : Json(least)},
+              {"iteration", least == INT64_MAX ? json(nullptr) : json(least)},
               {"complete", totals.iterations},
               {"stored", ledger.iterations().stored()},
               {"failed", ledger.iterations().failed()},
               {"dropped", ledger.table().dropped_iterations()},
               {"lost", ledger.lost_writes()},
               {"bytes", totals.bytes}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+      .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 // By server; what one that did not answer would have said is not there.
-Json ControlPort::json_of(const std::map<comm::Rank, std::string>& rows) const {
-  Json servers = Json::array();
+json ControlPort::json_of(const std::map<comm::Rank, std::string>& rows) const {
+  json servers = json::array();
   for (comm::Rank rank = 0; rank < session_.rounds.size(); ++rank) {
     const auto row = rows.find(rank);
-    Json each = row == rows.end() ? Json{{"server", session_.rounds.name_of(rank)}}
-                                  : Json::parse(row->second, nullptr, false);
+    json each = row == rows.end() ? json{{"server", session_.rounds.name_of(rank)}}
+                                  : json::parse(row->second, nullptr, false);
     if (each.is_discarded()) continue;
     each["state"] = session_.rounds.dead().has(rank)   ? "silent"
                     : session_.rounds.left().has(rank) ? "ended"
@@ -94,41 +94,41 @@ Json ControlPort::json_of(const std::map<comm::Rank, std::string>& rows) const {
 }
 
 std::string ControlPort::account_of_run() const {
-  Json servers = json_of(session_.run_status.ends());
-  Json totals = Json::object();
+  json servers = json_of(session_.run_status.ends());
+  json totals = json::object();
   for (const char* key : {"ranks", "bytes", "lost"}) {
     std::uint64_t sum = 0;
-    for (const Json& each : servers) sum += each.value(key, std::uint64_t{0});
+    for (const json& each : servers) sum += each.value(key, std::uint64_t{0});
     totals[key] = sum;
   }
-  Json missing = Json::array();
-  for (Json& each : servers) {
+  json missing = json::array();
+  for (json& each : servers) {
     each.erase("state");
     if (!each.contains("ranks")) missing.push_back(each["server"]);
   }
-  return Json{{"leat_run", 1},
+  return json{{"leat_run", 1},
               {"simulation", session_.run.model.name},
               {"session", session_.run.facts.run_session},
               {"agreed", session_.of_run.next() - 1},
               {"totals", std::move(totals)},
               {"missing", std::move(missing)},
               {"servers", std::move(servers)}}
-      .dump(2, ' ', false, Json::error_handler_t::replace);
+      .dump(2, ' ', false, json::error_handler_t::replace);
 }
 
 std::string ControlPort::run() {
   session_.run_status.ask();
   const RunStatus::Rows& known = session_.run_status.rows();
-  Json servers = json_of(known.rows);
+  json servers = json_of(known.rows);
   const std::string why_alone = session_.rounds.why_alone();
-  return Json{{"servers", std::move(servers)},
+  return json{{"servers", std::move(servers)},
               {"this", session_.rounds.self()},
-              {"alone", why_alone.empty() ? Json(nullptr) : Json(why_alone)},
+              {"alone", why_alone.empty() ? json(nullptr) : json(why_alone)},
               {"reported", session_.of_run.reported()},
               {"agreed", session_.of_run.next() - 1},
               {"age_seconds",
-               known.at_ns == 0 ? Json(nullptr) : Json(seconds(session_.run.now_ns - known.at_ns))}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+               known.at_ns == 0 ? json(nullptr) : json(seconds(session_.run.now_ns - known.at_ns))}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string ControlPort::reload_scripts() {

@@ -172,7 +172,7 @@ def test_servers_that_were_killed_with_their_ranks_let_the_events_of_their_own_h
         assert said.count("that were in memory are stored now") == 2 and time.monotonic() - begun < 3, said
         if kind is nodes:
             clean(run)
-    expect_parts(tmp_path, [[1], [2]])
+    expect_parts(tmp_path, [[1], [1]])
     check_nothing_left(tmp_path)
 
 

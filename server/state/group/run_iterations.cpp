@@ -18,6 +18,8 @@ using comm::Op;
 constexpr std::size_t kMostInOrder = std::size_t{1} << 16;
 // How long ranks take for an iteration is seen over one or two of these.
 constexpr std::int64_t kPaceNs = 1'000'000'000;
+// Iterations that are reported and have no outcome.
+constexpr std::int64_t kMostUnanswered = 256;
 // Of a server none of whose ranks can signal an event.
 constexpr std::int64_t kNobody = INT64_MAX;
 
@@ -99,7 +101,7 @@ std::size_t RunIterations::place_of(std::uint32_t event) const {
 
 // ---- what this server reports ----
 
-comm::Columns RunIterations::columns(std::int64_t iteration) const {
+comm::Columns RunIterations::columns(std::int64_t iteration, bool ends) const {
   CallCounts counts = counts_;
   for (const PendingSignal& each : pending_.all())
     if (each.iteration <= iteration) counts.add(place_of(each.event), each.client, each.times);
@@ -112,7 +114,7 @@ comm::Columns RunIterations::columns(std::int64_t iteration) const {
   RunWords words;
   steering_.add_to(&words);
   if (drops_together_ && dropped_.has(iteration)) words.dropped = own_node_name(run_.facts);
-  words.ends = has_ended_;
+  words.ends = ends;
   comm::Gathered gathered;
   if (!words.empty()) gathered.parts[rounds_.self()] = bytes_of(words);
   std::int64_t latest = 0;
@@ -139,16 +141,17 @@ void RunIterations::contributed(std::int64_t iteration) {
 }
 
 // When no rank is left, nothing more of this server is waited for. Which server this is, and so whose words these are, is known
-// when the others are.
+// when the others are. Ranks that are far ahead of all others are reported later: each open round costs something.
 void RunIterations::advance() {
   if (!is_on() || has_ended_ || !rounds_.has_begun()) return;
-  has_ended_ = iterations_.least() == INT64_MAX;
-  std::int64_t until = has_ended_ ? reported_ : iterations_.least() - 1;
-  for (std::uint32_t i = 0; has_ended_ && i < clients_.size(); ++i)
+  const bool ends = iterations_.least() == INT64_MAX;
+  std::int64_t until = ends ? reported_ : iterations_.least() - 1;
+  for (std::uint32_t i = 0; ends && i < clients_.size(); ++i)
     until = std::max(until, iterations_.current(i));
-  for (std::int64_t i = reported_ + 1; i <= until; ++i)
-    rounds_.contribute({channel::iterations, i}, columns(i));
-  if (has_ended_) rounds_.end(channel::iterations);
+  const std::int64_t last = std::min(until, next_ + kMostUnanswered);
+  for (std::int64_t i = reported_ + 1; i <= last; ++i)
+    rounds_.contribute({channel::iterations, i}, columns(i, ends && i == until));
+  if (ends && reported_ >= until) rounds_.end(channel::iterations);
 }
 
 // ---- what all have agreed on ----
