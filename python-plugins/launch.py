@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | lint | ls | xdmf |
-plan | predict [arguments].
+plan | predict | pretend [arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -16,6 +16,7 @@ TOOLS = {
     "xdmf": "leat.files.xdmf",
     "plan": "leat.planning.plan",
     "predict": "leat.planning.predict",
+    "pretend": "leat.planning.pretend",
 }
 
 if __name__ == "__main__":

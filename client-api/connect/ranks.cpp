@@ -217,12 +217,24 @@ std::int32_t rank_with_worst(const leat_group& group, Status own, bool has_nothi
   return static_cast<std::int32_t>(worst & 0xffffffff);
 }
 
+void find_place_on_node(const leat_group& group, std::int32_t* rank, std::int32_t* size) {
+  const std::int32_t own = number_of("LEAT_PRETEND_NODE");
+  if (own < 0) return group.node(group.context, rank, size);
+  *rank = *size = 0;
+  for (std::int32_t each = 0; each < group.size; ++each) {
+    std::int32_t other = own;
+    group.broadcast(group.context, &other, sizeof other, each);
+    *rank += other == own && each < group.rank;
+    *size += other == own;
+  }
+}
+
 Result<Ranks> ranks_of(const leat_group& group) {
   Ranks ranks;
   ranks.rank = group.rank;
   ranks.size = group.size;
   std::int32_t node_rank = 0, node_size = 1;
-  group.node(group.context, &node_rank, &node_size);
+  find_place_on_node(group, &node_rank, &node_size);
   ranks.node_rank = node_rank;
   ranks.node_size = node_size;
   SessionText session = group.rank == 0 ? chosen_session() : SessionText{};

@@ -44,6 +44,9 @@ Result<void> await_all(const leat_group& group, std::int64_t limit_ns, const std
 /// that have nothing to say.
 std::int32_t rank_with_worst(const leat_group& group, Status own, bool has_nothing_to_say = false);
 
+/// Among the ranks of its node. `leat launch --pretend-nodes` says by LEAT_PRETEND_NODE, to all ranks, which one that is.
+void find_place_on_node(const leat_group& group, std::int32_t* rank, std::int32_t* size);
+
 /// Who this process is: the first rank names the session, by LEAT_SESSION if that is set.
 Result<Ranks> ranks_of(const leat_group& group);
 

@@ -202,7 +202,7 @@ std::string Parting::why_too_few() const {
 }
 
 Result<void> Parting::divide() {
-  group_.node(group_.context, &node_rank_, &node_size_);
+  find_place_on_node(group_, &node_rank_, &node_size_);
   Agreement own = agreed_;
   if (const std::string why = why_too_few(); !why.empty()) own.set({Status::ERROR_CONFIG, why});
   const Result<void> enough = decide(own);

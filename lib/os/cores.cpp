@@ -122,10 +122,14 @@ int current_core() noexcept { return sched_getcpu(); }
 
 CpuSet allowed_cpus() noexcept {
   const CpuSet before = current_affinity();
-  CpuSet everything;
-  for (int cpu = 0; cpu < CpuSet::kMaxCpus; ++cpu) everything.add(cpu);
+  const char* const pretended = std::getenv("LEAT_CPUS");
+  std::optional<CpuSet> wish = parse_cpus(pretended ? pretended : "");
+  if (!wish || wish->empty()) {
+    wish.emplace();
+    for (int cpu = 0; cpu < CpuSet::kMaxCpus; ++cpu) wish->add(cpu);
+  }
   // The kernel cuts a wish down to what the cpuset of the process allows.
-  if (!set_affinity(everything)) return before;
+  if (!set_affinity(*wish)) return before;
   const CpuSet allowed = current_affinity();
   set_affinity(before);
   return allowed;

@@ -49,6 +49,7 @@ CpuSet current_affinity() noexcept;
 int current_core() noexcept;
 
 /// Processors that this process could be given: all that exist, less what a container or batch system withholds.
+/// LEAT_CPUS ("0-3,8") makes them fewer, as `leat launch --pretend-nodes` does for each node.
 /// A binding that a launcher set for a rank is looked past. The affinity of the calling thread is unchanged afterwards.
 CpuSet allowed_cpus() noexcept;
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "server/cli/launch_plan.hpp"
+#include "server/cli/placement.hpp"
 #include "server/cli/programs.hpp"
 #include "server/cli/verbs.hpp"
 
@@ -11,6 +12,7 @@ namespace leat::cli {
 namespace {
 
 constexpr const char* kVerb = "launch";
+constexpr int kMostPretendedNodes = 200;  // as leat/planning/pretend.py has addresses for
 
 // The one that is named, or that goes without saying.
 std::optional<Launcher> wanted_launcher(const LaunchOptions& options) {
@@ -49,6 +51,35 @@ int exec_launch(const LaunchOptions& options) {
   return exec_named(kVerb, found->path, words);
 }
 
+// On this machine as if it had several nodes: by python-plugins/leat/planning/pretend.py.
+int pretend_launch(const LaunchOptions& options) {
+  if (!options.run) {
+    return refuse(kVerb, "--pretend-nodes is for runs on this machine, there is no line: add --run",
+                  kUsage);
+  }
+  const Result<InstalledLauncher> found = find_launcher(Launcher::openmpi);
+  if (!found) {
+    return refuse(
+        kVerb, "--pretend-nodes needs mpirun of Open MPI in PATH: load its module or install it");
+  }
+  const Result<model::Model> model = model_of(options.xml);
+  if (!model) return refuse(kVerb, model.error().message);
+  const Result<std::int64_t> ranks = ranks_of_node(options);
+  if (!ranks) return refuse(kVerb, ranks.error().message);
+  const std::int64_t dedicated = model->architecture.dedicated_cores;
+  const bool in_ranks = model->architecture.place == model::Place::ranks;
+  const std::int64_t more = in_ranks ? dedicated : 0, nodes = options.pretended_nodes;
+  std::vector<std::string> words{"--xml",      options.xml,
+                                 "--mpirun",   found->path,
+                                 "--nodes",    std::to_string(nodes),
+                                 "--ranks",    std::to_string(options.ranks + more * nodes),
+                                 "--per-node", std::to_string(*ranks + more),
+                                 "--servers",  std::to_string(dedicated - more),
+                                 "--"};
+  words.insert(words.end(), options.program.begin(), options.program.end());
+  return exec_python_tool(kVerb, "pretend", "python3", "", words);
+}
+
 int run_launch(const LaunchOptions& options) {
   if (options.program.empty()) {
     return refuse(kVerb,
@@ -56,6 +87,7 @@ int run_launch(const LaunchOptions& options) {
                       " -n " + std::to_string(options.ranks) + " -- ./simulation its arguments",
                   kUsage);
   }
+  if (options.pretended_nodes > 0) return pretend_launch(options);
   return options.run ? exec_launch(options) : print_launch(options);
 }
 
@@ -65,16 +97,26 @@ void add_options(CLI::App& verb, LaunchOptions& options) {
   verb.add_option("-n", options.ranks, "Ranks that compute, of all nodes")
       ->required()
       ->check(count);
-  verb.add_option("--nodes", options.nodes, "Nodes to have them on (default: 1)")->check(count);
-  verb.add_option("--launcher", options.launcher,
-                  "openmpi, mpich or slurm (default: what is in PATH)")
-      ->check(CLI::IsMember({"openmpi", "mpich", "slurm"}));
-  verb.add_option("--machine", options.machines,
-                  "A node described as JSON (default: this one); repeated for each kind of node")
-      ->allow_extra_args(false);
+  CLI::Option* nodes =
+      verb.add_option("--nodes", options.nodes, "Nodes to have them on (default: 1)")->check(count);
+  CLI::Option* launcher = verb.add_option("--launcher", options.launcher,
+                                          "openmpi, mpich or slurm (default: what is in PATH)")
+                              ->check(CLI::IsMember({"openmpi", "mpich", "slurm"}));
+  CLI::Option* machine =
+      verb.add_option(
+              "--machine", options.machines,
+              "A node described as JSON (default: this one); repeated for each kind of node")
+          ->allow_extra_args(false);
   CLI::Option* job = verb.add_option("--job", options.job, "Print a job file: slurm or pbs")
                          ->check(CLI::IsMember({"slurm", "pbs"}));
   verb.add_flag("--run", options.run, "Start it, and print nothing")->excludes(job);
+  verb.add_option("--pretend-nodes", options.pretended_nodes,
+                  "With --run: so many nodes, all of which are this machine (Open MPI)")
+      ->check(CLI::Range(2, kMostPretendedNodes))
+      ->excludes(nodes)
+      ->excludes(launcher)
+      ->excludes(machine)
+      ->excludes(job);
   verb.add_option("PROGRAM", options.program, "What to start, and its arguments, behind --");
 }
 

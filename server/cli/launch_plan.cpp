@@ -29,13 +29,13 @@ Error machine_error(const std::string& file, const Error& error) {
 }
 
 // Nodes that would have no rank.
-Result<void> judge_nodes(const LaunchOptions& options, std::int64_t per_node) {
-  const std::int64_t filled = shares(options.ranks, per_node);
-  if (filled == options.nodes) return {};
-  return misfit("-n " + std::to_string(options.ranks) + " --nodes " +
-                std::to_string(options.nodes) + ": with " + counted(per_node, "rank") +
-                " on a node, " + counted(filled, "node") + (filled == 1 ? " is" : " are") +
-                " enough; say --nodes " + std::to_string(filled));
+Result<void> judge_nodes(std::int64_t ranks, std::int64_t nodes, const std::string& option) {
+  const std::int64_t per_node = shares(ranks, nodes), filled = shares(ranks, per_node);
+  if (filled == nodes) return {};
+  return misfit("-n " + std::to_string(ranks) + " " + option + " " + std::to_string(nodes) +
+                ": with " + counted(per_node, "rank") + " on a node, " + counted(filled, "node") +
+                (filled == 1 ? " is" : " are") + " enough; say " + option + " " +
+                std::to_string(filled));
 }
 
 Result<void> judge_room(const LaunchOptions& options, std::int64_t per_node,
@@ -103,12 +103,19 @@ Result<void> judge_alike(Launcher launcher, const std::vector<NodeKind>& kinds,
 
 }  // namespace
 
+Result<std::int64_t> ranks_of_node(const LaunchOptions& options) {
+  const Result<void> filled =
+      judge_nodes(options.ranks, options.pretended_nodes, "--pretend-nodes");
+  if (!filled) return filled.error();
+  return shares(options.ranks, options.pretended_nodes);
+}
+
 Result<LaunchPlan> plan_launch(const LaunchOptions& options, Launcher launcher) {
   const Result<model::Model> model = model_of(options.xml);
   if (!model) return model.error();
   const std::int64_t dedicated = model->architecture.dedicated_cores;
   const std::int64_t per_node = shares(options.ranks, options.nodes);
-  const Result<void> filled = judge_nodes(options, per_node);
+  const Result<void> filled = judge_nodes(options.ranks, options.nodes, "--nodes");
   if (!filled) return filled.error();
   const Result<std::vector<NodeKind>> kinds = kinds_of(options);
   if (!kinds) return kinds.error();

@@ -24,6 +24,7 @@ struct LaunchOptions {
   std::vector<std::string> machines;  ///< one of each kind of node; none: this one
   std::string job;                    ///< "", slurm or pbs
   bool run = false;
+  std::int64_t pretended_nodes = 0;  ///< that this machine is to be; 0: none
   std::vector<std::string> program;  ///< and its arguments
 };
 
@@ -40,6 +41,10 @@ struct LaunchPlan {
 /// Says why there is none: errors in the XML or in a machine, no room, or kinds of nodes that this
 /// launcher cannot bind alike.
 Result<LaunchPlan> plan_launch(const LaunchOptions& options, Launcher launcher);
+
+/// That compute on each pretended node but the last, which may have fewer. Says so where one would
+/// have none.
+Result<std::int64_t> ranks_of_node(const LaunchOptions& options);
 
 // Which launchers this machine has.
 

@@ -38,17 +38,17 @@ int exec_store_program(const std::string& verb, const std::vector<std::string>& 
                       arguments);
 }
 
-namespace {
-
-// As a tool of python-plugins/launch.py that is called as the verb.
-int exec_python_tool(const std::string& verb, const std::string& interpreter,
-                     const std::string& packages, const std::vector<std::string>& words) {
+int exec_python_tool(const std::string& verb, const std::string& tool,
+                     const std::string& interpreter, const std::string& packages,
+                     const std::vector<std::string>& words) {
   const Result<std::string> python = server::find_python(interpreter, packages);
   if (!python) return refuse(verb, python.error().message);
-  std::vector<std::string> arguments{server::python_launcher(), verb};
+  std::vector<std::string> arguments{server::python_launcher(), tool};
   arguments.insert(arguments.end(), words.begin(), words.end());
   return exec_program(verb, *python, arguments);
 }
+
+namespace {
 
 struct PythonVerb {
   const char *name, *about;
@@ -92,8 +92,8 @@ std::optional<int> run_python_verb(const std::vector<std::string>& words) {
     return word == "--help" || word == "-h";
   });
   setenv("LEAT_PROGRAM", os::path_beside_program("leat").c_str(), 1);
-  return exec_python_tool(words.front(), interpreter_of(words), asks_for_help ? "" : verb->packages,
-                          {words.begin() + 1, words.end()});
+  return exec_python_tool(words.front(), words.front(), interpreter_of(words),
+                          asks_for_help ? "" : verb->packages, {words.begin() + 1, words.end()});
 }
 
 }  // namespace leat::cli

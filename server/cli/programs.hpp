@@ -18,6 +18,11 @@ int exec_named(const std::string& verb, const std::string& program,
 /// knows nothing.
 int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments);
 
+/// Goes on as a tool of python-plugins/launch.py. `packages`: that it needs; "": none.
+int exec_python_tool(const std::string& verb, const std::string& tool,
+                     const std::string& interpreter, const std::string& packages,
+                     const std::vector<std::string>& words);
+
 // The verbs of `leat` whose work is done in Python, by tools of python-plugins/launch.py.
 
 /// Lists them in the help of `leat`.
