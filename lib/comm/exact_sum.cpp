@@ -63,11 +63,11 @@ void ExactSum::make_room(std::int32_t first, std::int32_t end) {
   auto& digits = held_.digits;
   if (digits.empty()) held_.first = first;
   if (first < held_.first) {
-    digits.insert(digits.begin(), static_cast<std::size_t>(held_.first - first), 0);
+    digits.insert_zeros_in_front(static_cast<std::size_t>(held_.first - first));
     held_.first = first;
   }
   const auto wanted = static_cast<std::size_t>(end - held_.first);
-  if (digits.size() < wanted) digits.resize(wanted, 0);
+  if (digits.size() < wanted) digits.resize(wanted);
 }
 
 void ExactSum::add(double value) {
@@ -94,10 +94,16 @@ void ExactSum::add(double value) {
 }
 
 void ExactSum::add(const ExactSum& other) {
-  const Digits theirs = other.digits();
+  if (other.additions_ >= kMostAdditions / 2) return add_digits(other.digits());
+  add_digits(other.held_, other.additions_);
+}
+
+// No digit of theirs is larger than so many numbers make it, and one more.
+void ExactSum::add_digits(const Digits& theirs, std::uint32_t additions) {
   held_.special |= theirs.special;
   if (theirs.digits.empty()) return;
-  if (++additions_ >= kMostAdditions) carry();
+  if (additions_ + additions + 1 >= kMostAdditions) carry();
+  additions_ += additions + 1;
   make_room(theirs.first, theirs.first + static_cast<std::int32_t>(theirs.digits.size()));
   const auto at = static_cast<std::size_t>(theirs.first - held_.first);
   for (std::size_t i = 0; i < theirs.digits.size(); ++i) held_.digits[at + i] += theirs.digits[i];
@@ -115,7 +121,7 @@ void ExactSum::carry() {
   while (!digits.empty() && digits.back() == 0) digits.pop_back();
   const auto used = std::find_if(digits.begin(), digits.end(), [](auto each) { return each != 0; });
   held_.first = digits.empty() ? 0 : held_.first + static_cast<std::int32_t>(used - digits.begin());
-  digits.erase(digits.begin(), used);
+  digits.erase_in_front(static_cast<std::size_t>(used - digits.begin()));
   // A negative number has -1 above all others; -1 with the digit below is that digit less 2^32.
   while (digits.size() > 1 && digits.back() == -1) {
     digits.pop_back();

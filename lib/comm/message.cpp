@@ -26,6 +26,11 @@ class Writer {
     put_size(text.size());
     bytes_ += text;
   }
+  template <Plain T>
+  void put(const std::vector<T>& list) {
+    put_size(list.size());
+    bytes_.append(reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T));
+  }
   template <class T>
   void put(const std::vector<T>& list) {
     put_size(list.size());
@@ -119,9 +124,18 @@ class Reader {
   template <class T>
   bool get(std::vector<T>* list) {
     std::uint32_t size = 0;
-    if (!get(&size) || rest_.size() < size) return false;
+    if (!get(&size) || rest_.size() < size || !may_take(size)) return false;
     for (std::uint32_t i = 0; i < size; ++i)
       if (!get(&list->emplace_back())) return false;
+    return true;
+  }
+  template <Plain T>
+  bool get(std::vector<T>* list) {
+    std::uint32_t size = 0;
+    if (!get(&size) || rest_.size() / sizeof(T) < size) return false;
+    list->resize(size);
+    std::memcpy(list->data(), rest_.data(), size * sizeof(T));
+    rest_.remove_prefix(size * sizeof(T));
     return true;
   }
   bool get(RankSet* set) {
@@ -156,7 +170,7 @@ class Reader {
   bool get(Sums* column) { return get(&column->values); }
   bool get(Gathered* column) {
     std::uint32_t size = 0;
-    if (!get(&size)) return false;
+    if (!get(&size) || !may_take(size)) return false;
     for (std::uint32_t i = 0; i < size; ++i) {
       Rank rank = 0;
       if (!get(&rank) || !get(&column->parts[rank])) return false;
@@ -197,6 +211,14 @@ class Reader {
 
  private:
   static constexpr Rank kMostRank = 1 << 24;
+  static constexpr std::uint32_t kMostParts = 1 << 21;
+
+  // Columns, sums and parts that are gathered may be some bytes long, and take some hundred in memory.
+  bool may_take(std::uint32_t parts) {
+    if (parts > kMostParts - parts_) return false;
+    parts_ += parts;
+    return true;
+  }
 
   template <class... T>
   bool all(T*... values) {
@@ -204,6 +226,7 @@ class Reader {
   }
 
   std::string_view rest_;
+  std::uint32_t parts_ = 0;
 };
 
 }  // namespace

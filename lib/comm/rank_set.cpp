@@ -18,8 +18,14 @@ bool RankSet::set(std::vector<Range> ranges) {
 }
 
 RankSet& RankSet::operator+=(const RankSet& other) {
-  if (other.empty()) return *this;
+  if (has(other)) return *this;
+  if (ranges_.empty()) return *this = other;
+  if (ranges_.back().last + 1 < other.first()) {
+    ranges_.insert(ranges_.end(), other.ranges_.begin(), other.ranges_.end());
+    return *this;
+  }
   std::vector<Range> all;
+  all.reserve(ranges_.size() + other.ranges_.size());
   std::merge(ranges_.begin(), ranges_.end(), other.ranges_.begin(), other.ranges_.end(),
              std::back_inserter(all),
              [](const Range& a, const Range& b) { return a.first < b.first; });
@@ -35,7 +41,7 @@ RankSet& RankSet::operator+=(const RankSet& other) {
 }
 
 RankSet& RankSet::operator-=(const RankSet& other) {
-  if (other.empty()) return *this;
+  if (!overlaps(other)) return *this;
   std::vector<Range> left;
   auto cut = other.ranges_.begin();
   for (const Range& each : ranges_) {
@@ -62,6 +68,25 @@ bool RankSet::has(Rank rank) const {
       std::upper_bound(ranges_.begin(), ranges_.end(), rank,
                        [](Rank value, const Range& range) { return value < range.first; });
   return after != ranges_.begin() && rank <= std::prev(after)->last;
+}
+
+bool RankSet::has(const RankSet& part) const {
+  auto at = ranges_.begin();
+  for (const Range& each : part.ranges_) {
+    while (at != ranges_.end() && at->last < each.first) ++at;
+    if (at == ranges_.end() || each.first < at->first || at->last < each.last) return false;
+  }
+  return true;
+}
+
+bool RankSet::overlaps(const RankSet& other) const {
+  auto at = ranges_.begin();
+  for (const Range& each : other.ranges_) {
+    while (at != ranges_.end() && at->last < each.first) ++at;
+    if (at == ranges_.end()) return false;
+    if (at->first <= each.last) return true;
+  }
+  return false;
 }
 
 std::vector<Rank> RankSet::ranks() const {

@@ -43,8 +43,8 @@ class RankSet {
   bool empty() const { return ranges_.empty(); }
   std::size_t count() const;
   bool has(Rank rank) const;
-  bool has(const RankSet& part) const { return (part - *this).empty(); }
-  bool overlaps(const RankSet& other) const { return !(*this & other).empty(); }
+  bool has(const RankSet& part) const;
+  bool overlaps(const RankSet& other) const;
   /// Of one that is not empty.
   Rank first() const { return ranges_.front().first; }
   const std::vector<Range>& ranges() const { return ranges_; }

@@ -152,5 +152,11 @@ TEST(Messages, CutOrChangedAreNoneOrOthersAndNeverMore) {
   }
 }
 
+// Each sum is three bytes in a message, and a hundred in memory.
+TEST(Messages, OfMoreSumsThanAnyServerContributesAreNone) {
+  const Sums many{std::vector<ExactSum>((1 << 21) + 1)};
+  EXPECT_FALSE(message_in(bytes_of(Partial{{}, 0, RankSet(0), {}, 0, {many}})));
+}
+
 }  // namespace
 }  // namespace leat::comm
