@@ -32,9 +32,7 @@ void Member::resume(Resume from) {
   is_elected_ = false;
   view_ = std::move(from.view);
   known_ = own_confirmed_ = from.known;
-  for (const Round& each :
-       from.over)  // who has an outcome for good speaks of no channel that ended
-    if (each.number != INT64_MAX) rounds_.end(each, 0);
+  for (const Round& each : from.over) rounds_.end(each, known_);
   for (const Outcome& each : from.outcomes) rounds_.end(each.round, each.sequence);
   for (Outcome& each : from.outcomes) log(std::move(each));
   confirmed_ = kept() - 1;
@@ -46,6 +44,7 @@ void Member::resume(Resume from) {
 // ---- for the application ----
 
 std::string Member::contribute(const Round& round, Columns columns) {
+  end_if_too_many(round);
   const std::size_t bytes = bytes_in(columns);
   const bool is_too_large = bytes > settings_.most_bytes;
   std::string why_not = rounds_.contribute(round, is_too_large ? Columns() : std::move(columns));
@@ -70,6 +69,7 @@ std::vector<Round> Member::take_awaited() {
 
 void Member::leave() {
   if (std::exchange(is_leaving_, true)) return;
+  known_at_leave_ = known_;
   if (leads()) {
     bury_and_let_go();
   } else {
@@ -147,6 +147,12 @@ void Member::go_alone(std::string why) {
   log_.clear();
   log_bytes_ = 0;
   pass_on();
+}
+
+void Member::end_if_too_many(const Round& round) {
+  if (!is_alone() && rounds_.is_full_for(round))
+    go_alone("more than " + std::to_string(settings_.most_open) +
+             " rounds of the run are open at one time");
 }
 
 void Member::forget_gone() {
@@ -263,6 +269,7 @@ void Member::receive(Rank from, Message message) {
   if (is_alone() || !all_.has(from) || from == settings_.self) return;
   std::visit([this, from](auto& each) { on(from, std::move(each)); }, message);
   if (is_alone()) return;
+  succeed();
   if (attached() == told_attached_ && leaving() == told_leaving_) return;
   if (leads()) {
     const bool is_leaving = leaving() != told_leaving_;
@@ -277,7 +284,8 @@ void Member::receive(Rank from, Message message) {
 void Member::on(Rank from, const Up& up) {
   adopt(up.view);
   if (is_alone()) return;
-  if (is_observer() || view_.left.has(from)) return send_down(from);
+  if (is_observer() || view_.left.has(from) || view_.left.has(settings_.self))
+    return send_down(from);
   const bool is_new = !children_.contains(from);
   const RankSet there = view_.dead.has(from) ? RankSet(from) : (up.attached & all_) + RankSet(from);
   Child& child = children_[from];
@@ -314,6 +322,8 @@ void Member::on(Rank from, const Down& down) {
 // Also of one that was silent for so long that it is no child at present.
 void Member::on(Rank from, Partial partial) {
   if (view_.gone().has(from)) return;
+  end_if_too_many(partial.round);
+  if (is_alone()) return;
   const bool is_of_child = partial.by > 0 && above(partial.by) == settings_.self;
   rounds_.add(std::move(partial), is_of_child);
   pass_on();
@@ -373,20 +383,27 @@ void Member::look_at_root() {
   const bool is_running = was_rooted_ || restarts_ > 0;  // else others may not have begun yet
   const bool is_heard = parent_ && now_ns_ - parent_heard_ns_ <= settings_.silence_ns;
   std::int64_t patience = is_running ? settings_.silence_ns : settings_.start_ns;
-  if (is_heard && parent_ == view_.root)
-    patience += settings_.silence_ns;  // it may be elected anew
+  // It may be elected anew, and those that are below such a one have the same time.
+  const std::int64_t more = is_heard ? settings_.silence_ns / 2 : 0;
+  if (parent_ == view_.root) patience += more;
   const std::int64_t without = now_ns_ - pulse_ns_;
-  if (without > settings_.give_up_ns + (was_rooted_ ? settings_.silence_ns : settings_.start_ns))
+  const std::int64_t until_dead = was_rooted_ ? settings_.silence_ns : settings_.start_ns;
+  if (without > settings_.give_up_ns + until_dead + more)
     return go_alone("it has heard nothing of most servers of the run for too long");
-  std::erase_if(suspected_,
-                [this](const auto& each) { return now_ns_ - each.second > settings_.silence_ns; });
+  // All the dead at once are suspected for long enough, however many: one is tried after the other.
+  const auto suspects = static_cast<std::int64_t>(suspected_.size());
+  const std::int64_t memory = std::max(std::int64_t{1}, suspects) * settings_.silence_ns;
+  std::erase_if(suspected_, [&](const auto& each) { return now_ns_ - each.second > memory; });
   if (without > patience) {
     is_rooted_ = false;
+    next_tick_ns_ = now_ns_ + settings_.silence_ns / 16;
     if (view_.root != settings_.self) suspect(view_.root);
   }
   if (parent_) {
     const std::int64_t tried = now_ns_ - std::max(parent_since_ns_, parent_heard_ns_);
-    const std::int64_t limit = is_running ? settings_.silence_ns / 2 : settings_.start_ns;
+    const std::int64_t limit = !is_running          ? settings_.start_ns
+                               : without > patience ? settings_.silence_ns / 4
+                                                    : settings_.silence_ns / 2;
     const bool is_lost = !is_heard && tried > limit;
     const bool leads_nowhere = without > patience + settings_.silence_ns &&
                                *parent_ != candidate() &&
@@ -395,8 +412,8 @@ void Member::look_at_root() {
   }
   choose_parent();
   if (is_observer() || candidate() != settings_.self) return;
-  const bool are_all_here = view_.root == settings_.self && attached().has(members());
-  if (are_all_here || without > patience) become_root();
+  succeed();
+  if (!leads() && without > patience) become_root();
   if (!leads() && !parent_ && without > patience) ask_another();
 }
 
@@ -440,11 +457,24 @@ void Member::bury_and_let_go() {
   for (const auto& [rank, until] : missing_)
     if (now_ns_ > until && !view_.left.has(rank)) view_.dead += rank;
   view_.left += leaving() - view_.dead - RankSet(settings_.self);
+  const bool hands_over =
+      is_leaving_ && confirmed_below() >= known_at_leave_ && members() != RankSet(settings_.self);
+  if (hands_over) view_.left += settings_.self;
   if (view_.gone() == before) return;
   ++view_.version;
   send_down();
   forget_gone();
   pass_on();
+}
+
+// At once where the root has left, or is this one, killed meanwhile, and all are here.
+void Member::succeed() {
+  const bool may_be = view_.left.has(view_.root) || (view_.root == settings_.self && !is_elected_);
+  if (!may_be || is_observer() || view_.left.has(settings_.self)) return;
+  if (candidate() != settings_.self || !attached().has(members())) return;
+  for (const auto& [rank, child] : children_)
+    if (child.known > known_) return;
+  become_root();
 }
 
 // With all outcomes that one of them has: none is made twice among most servers.
@@ -482,6 +512,8 @@ void Member::pass_on() {
       each.epoch = -1;
       take(std::move(each), std::nullopt);
     }
+  } else if (view_.left.has(settings_.self)) {
+    return;
   } else if (leads()) {
     if (!has_most(attached())) return;
     for (Outcome& each : rounds_.take_complete(members())) {
@@ -535,7 +567,8 @@ void Member::trim(std::int64_t confirmed) {
     log_bytes_ -= bytes_in(log_.front().columns);
     log_.pop_front();
   }
-  rounds_.forget(confirmed_);
+  if (!observes_since_)
+    rounds_.forget(confirmed_);  // else it may yet contribute to what has ended without it
 }
 
 }  // namespace leat::comm

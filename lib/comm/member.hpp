@@ -125,7 +125,10 @@ class Member {
   void resume(Resume from);
 
   // Who is there
-  bool leads() const { return !is_alone() && view_.root == settings_.self && is_elected_; }
+  bool leads() const {
+    return !is_alone() && view_.root == settings_.self && is_elected_ &&
+           !view_.left.has(settings_.self);
+  }
   RankSet members() const { return all_ - view_.gone(); }
   std::int64_t kept() const { return log_.empty() ? known_ + 1 : log_.front().sequence; }
   const RankSet& attached() const;
@@ -134,6 +137,7 @@ class Member {
   void adopt(const View& view);
   void go_alone(std::string why);
   void drop(Rank child);
+  void end_if_too_many(const Round& round);
   void forget_gone();
 
   // The tree
@@ -163,6 +167,7 @@ class Member {
   void ask_another();
   void lead();
   void bury_and_let_go();
+  void succeed();
   void become_root();
   std::int64_t next_epoch() const;
 
@@ -181,6 +186,7 @@ class Member {
   View view_;
   std::string why_alone_;
   bool is_leaving_ = false;
+  std::int64_t known_at_leave_ = 0;
   std::int64_t restarts_ = 0;
   bool is_elected_ = true;  // of the root of its view: it was not killed since
 

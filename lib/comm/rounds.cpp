@@ -56,12 +56,19 @@ const Partial* model_of(const std::vector<const Partial*>& partials) {
   return best == kinds.end() ? nullptr : best->first;
 }
 
-Outcome outcome_of(const Round& round, const std::vector<const Partial*>& parts) {
+bool is_too_long(const Columns& a, const Columns& b, std::size_t most) {
+  const auto gathers = [](const Column& each) { return std::holds_alternative<Gathered>(each); };
+  return std::any_of(a.begin(), a.end(), gathers) && bytes_in(a) + bytes_in(b) > most;
+}
+
+Outcome outcome_of(const Round& round, const std::vector<const Partial*>& parts, std::size_t most) {
   Outcome outcome{0, 0, round, {}, {}};
   const Partial* const model = model_of(parts);
   if (model) outcome.columns = model->columns;
   for (const Partial* each : parts) {
-    if (model && !go_together(*model, *each)) continue;
+    if (model && each != model &&
+        (!go_together(*model, *each) || is_too_long(outcome.columns, each->columns, most)))
+      continue;
     outcome.of += each->of;
     if (each != model && !each->columns.empty()) combine(&outcome.columns, each->columns);
   }
@@ -87,8 +94,7 @@ bool Rounds::has_reached(const Round& round) const {
 std::string Rounds::contribute(const Round& round, Columns columns) {
   if (is_over(round)) return "the round is over";
   if (has_reached(round)) return "this server has contributed to this round or to a later one";
-  if (!open_.contains(round) && static_cast<std::int64_t>(open_.size()) >= most_)
-    return "too many rounds are open";
+  if (is_full_for(round)) return "too many rounds are open";
   Open& here = open(round);
   here.own = Partial{round, self_, RankSet(self_), {}, INT64_MIN, std::move(columns)};
   here.covered += self_;
@@ -117,8 +123,7 @@ Rounds::Open& Rounds::open(const Round& round) {
 
 void Rounds::add(Partial partial, bool is_of_child) {
   const Round round = partial.round;
-  if (is_over(round)) return;
-  if (!open_.contains(round) && static_cast<std::int64_t>(open_.size()) >= most_) return;
+  if (is_over(round) || is_full_for(round)) return;
   Open& here = open(round);
   here.reached[partial.over] += partial.of + partial.passed;
   here.passed += std::exchange(partial.passed, {});
@@ -181,7 +186,8 @@ void Rounds::merge(const Round& round, Open* open) const {
   }
   for (const Partial* each : parts) {
     if (each == model) continue;
-    if (merged.of.overlaps(each->of) || (model && !go_together(*model, *each))) {
+    if (merged.of.overlaps(each->of) || (model && !go_together(*model, *each)) ||
+        is_too_long(merged.columns, each->columns, most_bytes_)) {
       open->beside.push_back(*each);
       continue;
     }
@@ -254,7 +260,7 @@ std::vector<Outcome> Rounds::take_complete(const RankSet& wanted) {
     for (auto at = rounds.rbegin(); at != rounds.rend(); ++at) {
       if (!at->ranks.has(wanted) || !arrived(*at).has(wanted)) break;
       const auto& [round, open] = *at->place;
-      Outcome outcome = outcome_of(round, largest(all_of(open)));
+      Outcome outcome = outcome_of(round, largest(all_of(open)), most_bytes_);
       outcome.of += at->ranks - open.covered;
       complete.push_back(std::move(outcome));
       open_.erase(at->place);

@@ -29,16 +29,23 @@ namespace leat::comm {
 // A round is complete when all have reached it.
 class Rounds {
  public:
-  Rounds(Rank self, std::int64_t most) : self_(self), most_(most) {}
+  /// What gathers more than `most_bytes` leaves out the last of those that it would be of: a link takes no more.
+  Rounds(Rank self, std::int64_t most, std::size_t most_bytes = std::size_t{48} << 20)
+      : self_(self), most_(most), most_bytes_(most_bytes) {}
 
   /// "", or why it is not taken.
   std::string contribute(const Round& round, Columns columns);
   /// What the server that was here before had contributed.
   void resume(const Round& round, Columns columns);
   bool is_over(const Round& round) const;
+  /// It is not open, and no more rounds may be.
+  bool is_full_for(const Round& round) const {
+    return static_cast<std::int64_t>(open_.size()) >= most_ && !open_.contains(round) &&
+           !is_over(round);
+  }
   /// This server has contributed to it or to a later one of its channel.
   bool has_reached(const Round& round) const;
-  /// From another server. Partials of rounds that are over are dropped.
+  /// From another server. Partials of rounds that are over, or that it is full for, are dropped.
   void add(Partial partial, bool is_of_child);
   /// What a server in the tree has to send on, now that it waits for those children alone.
   std::vector<Partial> take_ready(const RankSet& children);
@@ -93,6 +100,7 @@ class Rounds {
 
   Rank self_;
   std::int64_t most_;
+  std::size_t most_bytes_;
   std::map<Round, Open> open_;
   // By channel.
   std::map<std::uint64_t, std::int64_t> last_;                // that is over

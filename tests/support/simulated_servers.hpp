@@ -76,6 +76,7 @@ class SimulatedServers {
         60 * kMilli;  ///< from one contribution to the next, and to the first
     std::int64_t least_delay_ns = 50 * kMicro, most_delay_ns = 150 * kMicro;
     std::int64_t most_journal_ns = 20 * kMilli;  ///< until something is written down
+    std::int64_t give_up_ns = 500 * kMilli;
   };
 
   SimulatedServers(const Plan& plan, Program program)
@@ -109,6 +110,10 @@ class SimulatedServers {
     of(rank).is_dead = true;
     for (auto& [ends, link] : links_)
       if (ends.first == rank || ends.second == rank) cut(ends, &link);
+  }
+  /// It needs nothing more of the others.
+  void leave(Rank rank) {
+    at(now_ns_, rank, [this, rank] { of(rank).member->leave(); });
   }
   /// A new one goes on for the one that was killed, by its journal.
   void restart_after(Rank rank, std::int64_t ns) {
@@ -206,7 +211,7 @@ class SimulatedServers {
     settings.size = plan_.size;
     settings.fan_out = plan_.fan_out;
     settings.silence_ns = 200 * kMilli;
-    settings.give_up_ns = kSecond;
+    settings.give_up_ns = plan_.give_up_ns;
     settings.start_ns = 3 * kSecond;
     return settings;
   }

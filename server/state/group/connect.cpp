@@ -12,21 +12,24 @@ namespace leat::server {
 namespace {
 
 // A server on a busy machine may be late by so much, whatever the timeout is.
-constexpr std::int64_t kLeastPatienceNs = 2'000'000'000;
+constexpr std::int64_t kLeastPatienceNs = 3'000'000'000;
 
 // Less than the timeout, so that ranks which wait for memory get it.
 std::int64_t patience_ns(const Run& run) {
   return std::max(kLeastPatienceNs, run.timeout_ns() / 4 * 3);
 }
 
-// Nobody is waited for longer than `silence` and `give_up` together.
+std::int64_t silence_ns(const Run& run) { return patience_ns(run) / 3; }
+
+// Nobody is waited for longer than `silence` and `give_up` together. The second is longer: several servers may have to be tried, one
+// after the other, until one is found that lives.
 comm::MemberSettings member_settings(const Run& run, const ConnectParts& parts) {
   comm::MemberSettings settings;
   settings.self = parts.meeting.self;
   settings.size = parts.meeting.size();
-  settings.silence_ns = patience_ns(run) / 2;
-  settings.give_up_ns = patience_ns(run) / 2;
-  settings.start_ns = patience_ns(run) / 2;
+  settings.silence_ns = silence_ns(run);
+  settings.give_up_ns = patience_ns(run) - silence_ns(run);
+  settings.start_ns = silence_ns(run);
   settings.resume = parts.resume;
   return settings;
 }
@@ -38,7 +41,7 @@ Result<std::unique_ptr<comm::Links>> links_by_tcp(const Run& run, ConnectParts* 
       std::make_unique<comm::TcpLinks>(comm::TcpLinks::Settings{.self = parts->meeting.self,
                                                                 .size = parts->meeting.size(),
                                                                 .run = parts->meeting.run,
-                                                                .silence_ns = patience_ns(run) / 2},
+                                                                .silence_ns = silence_ns(run)},
                                        *credential);
   links->adopt(std::move(parts->listening));
   links->set_cards(parts->meeting.cards);
@@ -50,7 +53,7 @@ Result<std::unique_ptr<comm::Links>> links_by_folder(const Run& run, const Conne
       comm::FolderLinks::open({.self = parts.meeting.self,
                                .size = parts.meeting.size(),
                                .run = parts.meeting.run,
-                               .silence_ns = patience_ns(run) / 2,
+                               .silence_ns = silence_ns(run),
                                .folder = parts.folder});
   if (!links) return links.error();
   return std::unique_ptr<comm::Links>(std::move(*links));

@@ -125,7 +125,9 @@ void expect_all_rounds(const SimulatedServers& servers, Rank rank) {
   std::set<Round> seen;
   for (const Outcome& each : servers.outcomes(rank)) {
     const auto before = last.find(each.round.channel);
-    EXPECT_TRUE(before == last.end() || before->second < each.round.number) << each.round.number;
+    EXPECT_TRUE(before == last.end() || before->second < each.round.number)
+        << rank << " has " << each.round.channel << ", " << each.round.number
+        << " late: " << servers.member(rank).why_alone();
     last[each.round.channel] = each.round.number;
     seen.insert(each.round);
     EXPECT_TRUE(each.columns == expected(servers, each)) << each.round.number;
@@ -164,6 +166,7 @@ void run_with_faults(std::uint64_t seed, bool restarts) {
   plan.seed = seed;
   plan.size = static_cast<Rank>(1 + random() % 40);
   plan.fan_out = static_cast<Rank>(1 + random() % 5);
+  if (seed % 100 == 0) plan.size += 100;
   SimulatedServers servers(plan, {[seed](Rank rank) { return rounds_of(seed, rank); }, marked});
   const Faults faults = disturb(&servers, plan.size, restarts);
   servers.run(servers.now_ns() + 20 * kSecond);
@@ -187,21 +190,26 @@ void run_with_faults(std::uint64_t seed, bool restarts) {
   observed += observing.ranks().size();
 }
 
-std::uint64_t seeds() {
+// LEAT_SEEDS: the last one, or the first one and the last one: "31-2000".
+void run_all_seeds(bool restarts) {
   const char* const given = std::getenv("LEAT_SEEDS");
-  return given ? std::strtoull(given, nullptr, 10) : 30;
+  std::istringstream text(given ? given : "30");
+  std::uint64_t first = 1, last = 0;
+  text >> last;
+  if (text.get() == '-') {
+    first = last;
+    text >> last;
+  }
+  for (std::uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed)
+    run_with_faults(seed, restarts);
 }
 
 TEST(Member, AgreesWithAllThatLiveWhateverHappens) {
-  for (std::uint64_t seed = 1; seed <= seeds() && !testing::Test::HasFailure(); ++seed)
-    run_with_faults(seed, false);
+  run_all_seeds(false);
   EXPECT_GT(observed, 0U);
 }
 
-TEST(Member, OfAServerThatWasKilledGoesOnByItsJournal) {
-  for (std::uint64_t seed = 1; seed <= seeds() && !testing::Test::HasFailure(); ++seed)
-    run_with_faults(seed, true);
-}
+TEST(Member, OfAServerThatWasKilledGoesOnByItsJournal) { run_all_seeds(true); }
 
 TEST(Member, NeedsTwoMessagesForARoundAndServerHoweverManyThereAre) {
   for (const Rank size : {2, 33, 256}) {
@@ -218,6 +226,50 @@ TEST(Member, NeedsTwoMessagesForARoundAndServerHoweverManyThereAre) {
     EXPECT_LE(servers.bytes_of_rounds(), 1024 * of_rounds) << size;
     EXPECT_EQ(servers.outcomes(size - 1).size(), 20U) << size;
   }
+}
+
+// One that a run cannot lose in a moment: rounds go on as if it were still there.
+TEST(Member, ThatLeadsHandsOverWhenItLeaves) {
+  for (const Rank size : {2, 3, 8, 33}) {
+    SimulatedServers::Plan plan;
+    plan.size = size;
+    plan.most_between_ns = 4 * kMilli;
+    const auto rounds = [](Rank rank) {
+      std::vector<Round> all;
+      for (std::int64_t i = 0; i < (rank == 0 ? 100 : 600); ++i) all.push_back({0, i});
+      all.push_back({0, INT64_MAX});
+      return all;
+    };
+    SimulatedServers servers(plan, {rounds, marked});
+    while (servers.outcomes(0).size() < 100) servers.run(servers.now_ns() + kMilli);
+    servers.leave(0);
+    while (!servers.member(0).has_left()) servers.run(servers.now_ns() + kMilli);
+    servers.kill(0);
+    const std::int64_t gone_ns = servers.now_ns();
+    const std::size_t before = servers.outcomes(1).size();
+    servers.run(gone_ns + 50 * kMilli);  // a quarter of what is silence
+    EXPECT_GT(servers.outcomes(1).size(), before) << size;
+    EXPECT_TRUE(servers.member(1).is_root()) << size;
+    servers.run(gone_ns + 5 * kSecond);
+    for (Rank rank = 1; rank < size; ++rank) {
+      EXPECT_EQ(servers.member(rank).why_alone(), "");
+      EXPECT_EQ(servers.outcomes(rank).size(), 601U) << rank << " of " << size;
+      expect_same(servers.outcomes(1), servers.outcomes(rank));
+    }
+  }
+}
+
+TEST(Member, GoesAloneWhenMoreRoundsAreOpenThanMayBe) {
+  MemberSettings settings{1, 3};
+  settings.silence_ns = settings.give_up_ns = settings.start_ns = kSecond;
+  settings.most_open = 2;
+  Member member(settings, 0);
+  for (std::int64_t number = 0; number < 3; ++number) {
+    EXPECT_FALSE(member.is_alone());
+    EXPECT_EQ(member.contribute({0, number}, marked(1, {0, number})), "");
+  }
+  EXPECT_NE(member.why_alone().find("more than 2 rounds"), std::string::npos);
+  EXPECT_EQ(member.take_outcomes().size(), 3U);
 }
 
 TEST(Member, AloneIsAllThereIs) {

@@ -115,6 +115,29 @@ TEST(Rounds, AreBounded) {
   EXPECT_NE(rounds.contribute({0, 3}, {}), "");
   rounds.add({{7, 1}, 1, RankSet(1), {}, INT64_MIN, {}}, true);
   EXPECT_EQ(rounds.open(), 2U);
+  EXPECT_TRUE(rounds.is_full_for({7, 1}));
+  EXPECT_FALSE(rounds.is_full_for({0, 1}));
+}
+
+// Of whom it is says the outcome, and on the way nothing is made too long.
+TEST(Rounds, ThatGatherMoreThanALinkTakesLeaveOutSome) {
+  const auto said = [](Rank rank) { return Columns{Gathered{{{rank, std::string(100, 'x')}}}}; };
+  Rounds below(1, 10, 300), root(0, 10, 300);
+  root.contribute({0, 1}, said(0));
+  below.contribute({0, 1}, said(1));
+  for (Rank rank = 2; rank < 5; ++rank)
+    below.add({{0, 1}, rank, RankSet(rank), {}, INT64_MIN, said(rank)}, true);
+  for (Partial& each : below.take_ready(RankSet(2, 4))) {
+    EXPECT_LE(bytes_in(each.columns), 300U);
+    root.add(std::move(each), true);
+  }
+  const std::vector<Outcome> outcomes = root.take_complete(RankSet(0, 4));
+  ASSERT_EQ(outcomes.size(), 1U);
+  const auto& parts = std::get<Gathered>(outcomes[0].columns[0]).parts;
+  EXPECT_LE(bytes_in(outcomes[0].columns), 300U);
+  EXPECT_EQ(parts.size(), 2U);
+  EXPECT_EQ(outcomes[0].of.count(), 2U);
+  for (const auto& [rank, text] : parts) EXPECT_TRUE(outcomes[0].of.has(rank));
 }
 
 }  // namespace
