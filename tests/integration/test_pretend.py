@@ -228,7 +228,7 @@ def refused(folder, *words, code, **environment):
 def test_what_cannot_be_is_refused(tmp_path):
     assert "add --run" in refused(tmp_path, "--pretend-nodes", "2", "-n", "2", code=2)
     assert "excludes" in refused(tmp_path, "--pretend-nodes", "2", "-n", "2", "--run", "--nodes", "2", code=2)
-    assert "[2 - 200]" in refused(tmp_path, "--pretend-nodes", "1", "-n", "2", "--run", code=2)
+    assert "not in range 2 to 200" in refused(tmp_path, "--pretend-nodes", "1", "-n", "2", "--run", code=2)
     assert "say --pretend-nodes 2" in refused(tmp_path, "--pretend-nodes", "3", "-n", "4", "--run", code=1)
     nothing = tmp_path / "bin"
     nothing.mkdir()
