@@ -129,6 +129,12 @@ void RunIterations::contributed(std::int64_t iteration) {
     has_ended_ = true;
     return;
   }
+  count(iteration);
+  std::fill(requested_.begin(), requested_.end(), 0);
+  steering_.contributed();
+}
+
+void RunIterations::count(std::int64_t iteration) {
   reported_ = iteration;
   if (newer_.at_ns == 0 || run_.now_ns - newer_.at_ns > kPaceNs) {
     older_ = newer_;
@@ -136,8 +142,6 @@ void RunIterations::contributed(std::int64_t iteration) {
   }
   for (const PendingSignal& each : pending_.take(iteration))
     counts_.add(place_of(each.event), each.client, each.times);
-  std::fill(requested_.begin(), requested_.end(), 0);
-  steering_.contributed();
 }
 
 // When no rank is left, nothing more of this server is waited for. Which server this is, and so whose words these are, is known
@@ -149,6 +153,8 @@ void RunIterations::advance() {
   for (std::uint32_t i = 0; ends && i < clients_.size(); ++i)
     until = std::max(until, iterations_.current(i));
   const std::int64_t last = std::min(until, next_ + kMostUnanswered);
+  // The others have not waited for a server that was silent for too long.
+  while (reported_ < std::min(until, next_ - 1)) count(reported_ + 1);
   for (std::int64_t i = reported_ + 1; i <= last; ++i)
     rounds_.contribute({channel::iterations, i}, columns(i, ends && i == until));
   if (ends && reported_ >= until) rounds_.end(channel::iterations);

@@ -49,7 +49,8 @@ const RunRounds::Listener* RunRounds::listener_of(const comm::Round& round) cons
 bool RunRounds::advance() {
   if (!group_) return false;
   for (const std::string& why : group_->take_refusals())
-    run_.log->error("the other servers of the run miss what this one has: {}", why);
+    if (refusals_.insert(why).second)
+      run_.log->error("the other servers of the run miss what this one has: {}", why);
   for (const comm::Round& round : group_->take_awaited()) {
     const Listener* const each = listener_of(round);
     if (each && each->awaited) each->awaited(round);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +116,7 @@ class RunRounds {
   std::deque<comm::Outcome> unconfirmed_;            // another server may need it
   std::map<comm::Round, comm::Outcome> reductions_;  // of iterations that are not forgotten
   std::vector<comm::Round> awaited_;
+  std::set<std::string> refusals_;                     // each is said once
   std::vector<std::pair<comm::Outcome, Done>> again_;  // asked for, and known already
   std::map<std::uint64_t, std::int64_t> over_;  // by channel: the last round that has an outcome
   std::int64_t known_ = 0, restarts_ = 0;

@@ -122,7 +122,10 @@ void add_warnings(const Incidents& incidents, std::vector<std::string>* lines) {
     const std::string when = each.first == each.last
                                  ? fmt::format("iteration {}", each.first)
                                  : fmt::format("iterations {}-{}", each.first, each.last);
-    lines->push_back("warning, " + when + ": " + cut(each.text, kMostWarning));
+    const bool is_of_run =
+        each.what == "events" || each.what == "steering" || each.what == Warning::kLostEvents;
+    lines->push_back("warning" + (is_of_run ? "" : ", " + when) + ": " +
+                     cut(each.text, kMostWarning));
   }
 }
 
