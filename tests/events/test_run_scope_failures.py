@@ -158,6 +158,7 @@ def test_servers_that_were_killed_with_their_ranks_let_the_events_of_their_own_h
     with kind(tmp_path, timeout="2s") as run:
         ranks = run.init()
         step(ranks, 0)
+        wait_until(lambda: run.log().count("which have met") == 2, "servers that know each other")
         for pid in run.servers():
             os.kill(pid, signal.SIGSTOP)
         step(ranks, 1, [(0, "x"), (1, "x"), (2, "x")])
