@@ -55,6 +55,7 @@ inline shm::Segment steered_segment(std::uint32_t clients) {
       "leat-test-steered-" + std::to_string(getpid()) + "-" + std::to_string(number++);
   Result<shm::Segment> made = shm::Segment::create(name, plan);
   EXPECT_TRUE(made) << name << ": " << made.error().message;
+  shm::Segment::remove(name);  // it goes with who has it mapped
   return std::move(*made);
 }
 
