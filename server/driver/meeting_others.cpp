@@ -51,8 +51,7 @@ Result<JoiningParts> prepare_joining(const model::Model& model, const RunFacts& 
   if (facts.has_all_ranks()) return parts;
   parts.folder = comm::folder_of_meeting(".", model.name, facts.run_session);
   if (facts.drained) parts.why_alone = "they are gone, and what it had in memory is stored now";
-  if (network.carrier == Carrier::none) parts.why_alone = "<network carrier=\"none\"> says so";
-  if (!parts.why_alone.empty()) return parts;
+  if (facts.drained || network.carrier == Carrier::none) return parts;
   const Result<std::vector<std::string>> addresses = own_addresses(network, facts.resumed, log);
   if (!addresses) return addresses.error();
   const std::optional<comm::Offer> old = facts.resumed ? offer_in(journal) : std::nullopt;

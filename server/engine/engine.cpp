@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/text.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/shm/handshake.hpp"
 #include "server/state/group/connect.hpp"
@@ -130,8 +131,13 @@ void Engine::meet(Joining::Met met) {
   } else {
     parts.carrier = carrier_of(session_.run.model.architecture.network.carrier, meeting);
     session_.run.log->info(
-        "this is server {} of the {} of the run, which have met {}; they reach each other by {}",
+        "this is server {} of the {} of the run, which have met {} (of {}); they reach each other "
+        "by "
+        "{}",
         meeting.self, meeting.size(), met.why,
+        joined({names.begin(),
+                names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNamed))},
+               ", "),
         parts.carrier == model::Carrier::tcp
             ? "TCP, at port " +
                   std::to_string(meeting.cards[static_cast<std::size_t>(meeting.self)].port)

@@ -104,7 +104,7 @@ def test_an_interface_that_a_node_does_not_have_is_an_error_of_the_start(tmp_pat
             rank.start("init_ranks", run.config, run.session, rank.number, 2, 0, 1)
         for rank in run.ranks:
             answer = rank.result()
-            assert answer.status == "LEAT_ERROR_CONFIG" and 'no interface "loo"' in answer.error and 'did you mean "lo"?' in answer.error
+            assert answer.status == "LEAT_ERROR_CONFIG" and '"loo" is no interface' in answer.error and 'did you mean "lo"?' in answer.error
 
 
 def test_a_server_whose_others_do_not_come_goes_on_and_says_what_they_need(tmp_path):
