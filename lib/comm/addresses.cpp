@@ -91,12 +91,15 @@ std::vector<std::string> parts_of(const std::string& hint) {
 Error no_such_address(const std::vector<NodeAddress>& all, const std::string& hint) {
   std::map<std::string, std::vector<std::string>> of;
   for (const NodeAddress& each : all) of[each.interface].push_back(each.text);
-  std::vector<std::string> interfaces;
-  for (const auto& [name, texts] : of)
+  std::vector<std::string> names, interfaces;
+  for (const auto& [name, texts] : of) {
+    names.push_back(name);
     interfaces.push_back(name + " (" + joined(texts, ", ") + ")");
+  }
+  const std::string nearest = nearest_name(hint, names);
   return {Status::ERROR_CONFIG,
           "\"" + hint + "\" is no interface, address or network of node " + os::node_name() +
-              "; it has: " + (all.empty() ? "none that is up" : joined(interfaces, ", ")) +
+              (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?") + "; it has: " + (all.empty() ? "none that is up" : joined(interfaces, ", ")) +
               "; write the name of an interface, such as \"ib0\", or a network, such as "
               "\"10.1.0.0/16\""};
 }

@@ -98,7 +98,7 @@ bool Engine::step(std::int64_t now_ns) {
   ending_.close_when_drained();
   settling_.step();
   if (now_ns - ticked_ns_ >= kTickNs) tick();
-  return busy;
+  return busy || session_.rounds.has_news();
 }
 
 // What other servers have dropped goes before it could be passed on. What the next server, should this one die, asks for
