@@ -23,6 +23,13 @@ inline std::string counted(std::uint64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+/// FNV-1a, 64 bits, of any bytes; `hash`: of those before them. Source: Fowler, Noll, Vo,
+/// draft-eastlake-fnv.
+constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325) {
+  for (const char each : bytes) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
+  return hash;
+}
+
 // Sizes: rounded, and in words for messages and screens.
 
 /// "320 B", "1.5 GiB", "64 MiB": in powers of 1024, with a decimal where it says something.

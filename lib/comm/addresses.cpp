@@ -99,7 +99,8 @@ Error no_such_address(const std::vector<NodeAddress>& all, const std::string& hi
   const std::string nearest = nearest_name(hint, names);
   return {Status::ERROR_CONFIG,
           "\"" + hint + "\" is no interface, address or network of node " + os::node_name() +
-              (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?") + "; it has: " + (all.empty() ? "none that is up" : joined(interfaces, ", ")) +
+              (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?") +
+              "; it has: " + (all.empty() ? "none that is up" : joined(interfaces, ", ")) +
               "; write the name of an interface, such as \"ib0\", or a network, such as "
               "\"10.1.0.0/16\""};
 }

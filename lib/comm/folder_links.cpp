@@ -97,13 +97,14 @@ void remove_folder(int folder, const std::string& name) {
 
 // ---- the folder ----
 
-FolderLinks::FolderLinks(const Settings& settings)
+FolderLinks::FolderLinks(const Settings& settings, const std::string& folder)
     : settings_(settings),
-      path_(settings.folder + '/' + folder_name(settings.run)),
+      path_(folder + '/' + folder_name(settings.run)),
       owner_("owner." + new_id()) {}
 
-Result<std::unique_ptr<FolderLinks>> FolderLinks::open(const Settings& settings) {
-  std::unique_ptr<FolderLinks> links(new FolderLinks(settings));
+Result<std::unique_ptr<FolderLinks>> FolderLinks::open(const Settings& settings,
+                                                       const std::string& in) {
+  std::unique_ptr<FolderLinks> links(new FolderLinks(settings, in));
   std::string why;
   const os::UniqueFd folder = links->open_folder(&why);
   if (folder) {

@@ -31,17 +31,9 @@ namespace leat::comm {
 // Who may: the folder of the run is of this user, and no other user may look into it; else it is not used.
 class FolderLinks final : public Links {
  public:
-  struct Settings {
-    Rank self = 0;
-    Rank size = 1;
-    std::string run{};            ///< the same for all servers of a run, another one for each run
-    std::int64_t silence_ns = 0;  ///< how long half a message may be there
-    std::string folder{};         ///< exists
-    std::size_t most_unsent = std::size_t{64} << 20;
-  };
-
-  /// The folder of the run and that of this server are there then.
-  static Result<std::unique_ptr<FolderLinks>> open(const Settings& settings);
+  /// In this folder, which exists. That of the run in it, and that of this server, are there then.
+  static Result<std::unique_ptr<FolderLinks>> open(const Settings& settings,
+                                                   const std::string& folder);
   ~FolderLinks() override;
 
   void set_gone(const RankSet& gone) override { gone_ = gone; }
@@ -74,7 +66,7 @@ class FolderLinks final : public Links {
     std::int64_t next_write_ns = 0, next_look_ns = 0;
   };
 
-  explicit FolderLinks(const Settings& settings);
+  FolderLinks(const Settings& settings, const std::string& folder);
 
   os::UniqueFd open_folder(std::string* why) const;
   std::string make_home(int folder) const;

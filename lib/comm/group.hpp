@@ -40,7 +40,9 @@ class Group {
   virtual void leave() = 0;
   /// In the order that is that of all servers.
   virtual std::vector<Outcome> take_outcomes() = 0;
-  virtual bool has_outcomes() const = 0;
+  /// There is something to take, or the status has changed, since outcomes were taken last. Costs
+  /// nothing.
+  virtual bool has_news() const = 0;
   /// Rounds to which others have contributed, and this one has not, for a while.
   virtual std::vector<Round> take_awaited() = 0;
   virtual Status status() const = 0;
@@ -66,8 +68,11 @@ class OneServer final : public Group {
   std::vector<std::string> take_refusals() override { return {}; }
   void confirm(std::int64_t sequence) override { confirmed_ = sequence; }
   void leave() override { has_left_ = true; }
-  std::vector<Outcome> take_outcomes() override { return std::exchange(outcomes_, {}); }
-  bool has_outcomes() const override { return !outcomes_.empty(); }
+  std::vector<Outcome> take_outcomes() override {
+    is_new_ = false;
+    return std::exchange(outcomes_, {});
+  }
+  bool has_news() const override { return is_new_ || !outcomes_.empty(); }
   std::vector<Round> take_awaited() override { return {}; }
   Status status() const override {
     Status now;
@@ -82,7 +87,7 @@ class OneServer final : public Group {
   Rank self_, size_;
   std::string why_alone_;
   std::int64_t known_, confirmed_ = 0;
-  bool has_left_ = false;
+  bool has_left_ = false, is_new_ = true;  // its status was not looked at
   std::vector<Outcome> outcomes_;
 };
 

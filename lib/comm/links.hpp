@@ -27,6 +27,14 @@ using LinkEvents = std::vector<LinkEvent>;
 // anew, or whose link was made anew, is a new `up`, with or without a `down` before it. Not thread-safe.
 class Links {
  public:
+  struct Settings {
+    Rank self = 0;
+    Rank size = 1;
+    std::string run{};            ///< the same for all servers of a run, another one for each run
+    std::int64_t silence_ns = 0;  ///< a link on which nothing moves for so long is gone
+    std::size_t most_unsent = std::size_t{64} << 20;  ///< with more a link is given up
+  };
+
   virtual ~Links() = default;
 
   /// Where servers can be reached, of all or of those that are known. Links that do not need it ignore it.

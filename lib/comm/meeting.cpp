@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers are little-endian as on all machines that Leat runs on.
 #include "lib/comm/meeting.hpp"
+#include "lib/base/text.hpp"
 
 #include <sys/random.h>
 
@@ -61,15 +62,10 @@ class Taking {
   bool failed_ = false;
 };
 
-// FNV-1a, 64 bits. Source: Fowler, Noll, Vo, draft-eastlake-fnv.
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
-  for (int i = 0; i < 8; ++i, number >>= 8) hash = (hash ^ (number & 0xff)) * 0x100000001b3;
-  return hash;
-}
-
 std::string run_of(const std::vector<Offer>& offers) {
-  std::uint64_t all = 0xcbf29ce484222325;
-  for (const Offer& each : offers) all = mixed(all, each.number);
+  std::uint64_t all = fnv1a("");
+  for (const Offer& each : offers)
+    all = fnv1a({reinterpret_cast<const char*>(&each.number), sizeof each.number}, all);
   char text[40];
   std::snprintf(text, sizeof text, "%016" PRIx64 "%016" PRIx64, offers.front().number, all);
   return text;

@@ -62,7 +62,7 @@ void Network::set_cards(std::vector<Card> cards) {
 
 std::vector<Outcome> Network::take_outcomes() {
   const std::lock_guard lock(mutex_);
-  has_outcomes_.store(false, std::memory_order_relaxed);
+  has_news_.store(false, std::memory_order_relaxed);
   return std::exchange(outcomes_, {});
 }
 
@@ -161,7 +161,8 @@ void Network::publish(bool has_ticked) {
     if (has_ticked) status_.awaited = member_.awaited(0);
     awaited_.insert(awaited_.end(), awaited.begin(), awaited.end());
     std::move(outcomes.begin(), outcomes.end(), std::back_inserter(outcomes_));
-    has_outcomes_.store(!outcomes_.empty() || !awaited_.empty(), std::memory_order_relaxed);
+    is_news |= !refusals_.empty();
+    if (is_news) has_news_.store(true, std::memory_order_relaxed);
   }
   if (is_news) wake_();
 }

@@ -34,7 +34,7 @@ class Network final : public Group {
   void leave() override;
   void set_cards(std::vector<Card> cards);
   std::vector<Outcome> take_outcomes() override;
-  bool has_outcomes() const override { return has_outcomes_.load(std::memory_order_relaxed); }
+  bool has_news() const override { return has_news_.load(std::memory_order_relaxed); }
   std::vector<Round> take_awaited() override;
   Status status() const override;
   /// Of a message: see Links.
@@ -64,7 +64,7 @@ class Network final : public Group {
   std::vector<Outcome> outcomes_;
   std::vector<Round> awaited_;
   std::vector<std::string> refusals_;
-  std::atomic<bool> has_outcomes_{false};  // a hint: the mutex orders the rest
+  std::atomic<bool> has_news_{false};  // a hint: the mutex orders the rest
   Status status_;
   std::jthread thread_;
 };

@@ -49,8 +49,8 @@ int error_of(int socket) {
 
 }  // namespace
 
-TcpLinks::TcpLinks(const Settings& settings, Credential credential)
-    : settings_(settings), credential_(std::move(credential)) {}
+TcpLinks::TcpLinks(const Settings& settings, Credential credential, std::int64_t handshake_ns)
+    : settings_(settings), handshake_ns_(handshake_ns), credential_(std::move(credential)) {}
 
 void TcpLinks::adopt(Listening listening) {
   for (os::UniqueFd& each : listening.sockets) {
@@ -307,7 +307,7 @@ void TcpLinks::close(std::size_t index, const std::string& why) {
 // One address that leads nowhere must not cost so long that a server is missed.
 std::int64_t TcpLinks::limit_ns(const Connection& connection) const {
   if (connection.is_up) return INT64_MAX;
-  if (!connection.is_ours) return connection.since_ns + settings_.handshake_ns;
+  if (!connection.is_ours) return connection.since_ns + handshake_ns_;
   const std::int64_t part = settings_.silence_ns / (connection.is_connected ? 2 : 8);
   return connection.since_ns + std::max(part, kLeastPause);
 }

@@ -29,16 +29,9 @@ namespace leat::comm {
 // `silence` gives way to the next.
 class TcpLinks final : public Links {
  public:
-  struct Settings {
-    Rank self = 0;
-    Rank size = 1;
-    std::string run{};            ///< the same for all servers of a run, another one for each run
-    std::int64_t silence_ns = 0;  ///< a link on which nothing is acknowledged for so long is gone
-    std::size_t most_unsent = std::size_t{64} << 20;
-    std::int64_t handshake_ns = 5'000'000'000;  ///< who has not said who it is by then is refused
-  };
-
-  TcpLinks(const Settings& settings, Credential credential);
+  /// `handshake_ns`: who has not said who it is by then is refused.
+  TcpLinks(const Settings& settings, Credential credential,
+           std::int64_t handshake_ns = 5'000'000'000);
 
   /// Sockets that listen already.
   void adopt(Listening listening);
@@ -99,6 +92,7 @@ class TcpLinks final : public Links {
   bool is_trying() const;
 
   Settings settings_;
+  std::int64_t handshake_ns_;
   Credential credential_;
   std::vector<os::UniqueFd> listeners_;
   std::map<Rank, Card> cards_;

@@ -66,13 +66,6 @@ namespace {
 
 constexpr int kNice = 10;  // of a server that drains
 
-// FNV-1a, 64 bits. Source: Fowler, Noll, Vo, draft-eastlake-fnv.
-std::uint64_t fnv1a(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 void bind_to_node(void* address, std::size_t bytes, void* memory_node) {
   os::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
 }

@@ -34,15 +34,17 @@ comm::MemberSettings member_settings(const Run& run, const ConnectParts& parts) 
   return settings;
 }
 
+comm::Links::Settings link_settings(const Run& run, const comm::Meeting& meeting) {
+  return {.self = meeting.self,
+          .size = meeting.size(),
+          .run = meeting.run,
+          .silence_ns = silence_ns(run)};
+}
+
 Result<std::unique_ptr<comm::Links>> links_by_tcp(const Run& run, ConnectParts* parts) {
   Result<comm::Credential> credential = comm::Credential::from_text(parts->meeting.credential);
   if (!credential) return credential.error();
-  auto links =
-      std::make_unique<comm::TcpLinks>(comm::TcpLinks::Settings{.self = parts->meeting.self,
-                                                                .size = parts->meeting.size(),
-                                                                .run = parts->meeting.run,
-                                                                .silence_ns = silence_ns(run)},
-                                       *credential);
+  auto links = std::make_unique<comm::TcpLinks>(link_settings(run, parts->meeting), *credential);
   links->adopt(std::move(parts->listening));
   links->set_cards(parts->meeting.cards);
   return std::unique_ptr<comm::Links>(std::move(links));
@@ -50,11 +52,7 @@ Result<std::unique_ptr<comm::Links>> links_by_tcp(const Run& run, ConnectParts* 
 
 Result<std::unique_ptr<comm::Links>> links_by_folder(const Run& run, const ConnectParts& parts) {
   Result<std::unique_ptr<comm::FolderLinks>> links =
-      comm::FolderLinks::open({.self = parts.meeting.self,
-                               .size = parts.meeting.size(),
-                               .run = parts.meeting.run,
-                               .silence_ns = silence_ns(run),
-                               .folder = parts.folder});
+      comm::FolderLinks::open(link_settings(run, parts.meeting), parts.folder);
   if (!links) return links.error();
   return std::unique_ptr<comm::Links>(std::move(*links));
 }

@@ -36,10 +36,11 @@ class FolderLinksTest : public ::testing::Test {
   ~FolderLinksTest() override { fs::remove_all(path_); }
 
   FolderLinks::Settings settings(Rank self, Rank size = 2, const std::string& run = "run") const {
-    return {self, size, run, 2000 * kMs, path_, std::size_t{64} << 20};
+    return {self, size, run, 2000 * kMs, std::size_t{64} << 20};
   }
   LinkEnd end(Rank self, Rank size = 2, const std::string& run = "run") const {
-    Result<std::unique_ptr<FolderLinks>> links = FolderLinks::open(settings(self, size, run));
+    Result<std::unique_ptr<FolderLinks>> links =
+        FolderLinks::open(settings(self, size, run), path_);
     EXPECT_TRUE(links) << links.error().message;
     return {std::move(*links)};
   }
@@ -137,11 +138,11 @@ TEST_F(FolderLinksTest, WhenTheFolderIsRemovedTheLinksAreMadeAnew) {
 TEST_F(FolderLinksTest, AFolderIntoWhichOthersMayLookIsNotUsed) {
   ASSERT_EQ(mkdir(of_run().c_str(), 0755), 0);
   chmod(of_run().c_str(), 0755);
-  Result<std::unique_ptr<FolderLinks>> links = FolderLinks::open(settings(0));
+  Result<std::unique_ptr<FolderLinks>> links = FolderLinks::open(settings(0), path_);
   ASSERT_FALSE(links);
   EXPECT_NE(links.error().message.find("remove it"), std::string::npos);
   fs::remove_all(path_);
-  links = FolderLinks::open(settings(0));
+  links = FolderLinks::open(settings(0), path_);
   ASSERT_FALSE(links);
   EXPECT_NE(links.error().message.find("No such file"), std::string::npos);
 }
@@ -165,8 +166,9 @@ TEST_F(FolderLinksTest, ASecondServerOfTheSameRankTakesThePlaceOfTheFirst) {
 }
 
 // Writes without end, in pieces of many sizes, until it is killed.
-[[noreturn]] void write_until_killed(const FolderLinks::Settings& settings, int series) {
-  Result<std::unique_ptr<FolderLinks>> links = FolderLinks::open(settings);
+[[noreturn]] void write_until_killed(const FolderLinks::Settings& settings,
+                                     const std::string& folder, int series) {
+  Result<std::unique_ptr<FolderLinks>> links = FolderLinks::open(settings, folder);
   if (!links) _exit(1);
   const os::UniqueFd wake(eventfd(0, EFD_CLOEXEC));
   (*links)->want(0, os::now_ns());
@@ -185,7 +187,7 @@ TEST_F(FolderLinksTest, OneThatIsKilledWhileItWritesAndItsSuccessorsAreNeverMixe
   std::mt19937 random(1);
   for (int series = 0; series < 12; ++series) {
     const pid_t child = fork();
-    if (child == 0) write_until_killed(settings(1), series);
+    if (child == 0) write_until_killed(settings(1), path_, series);
     LinkEnd::Seen& seen = a.seen[1];
     const auto has_begun = [&] {
       return !seen.messages.empty() &&
@@ -259,7 +261,7 @@ TEST_F(FolderLinksTest, CarryRoundsOfAWholeRun) {
   {
     std::vector<std::unique_ptr<Network>> servers;
     for (Rank rank = 0; rank < kSize; ++rank) {
-      Result<std::unique_ptr<FolderLinks>> links = FolderLinks::open(settings(rank, kSize));
+      Result<std::unique_ptr<FolderLinks>> links = FolderLinks::open(settings(rank, kSize), path_);
       ASSERT_TRUE(links) << links.error().message;
       const MemberSettings member{rank, kSize, 2, 3000 * kMs, 6000 * kMs, 20'000 * kMs, 1000};
       servers.push_back(std::make_unique<Network>(member, std::move(*links), [] {}));

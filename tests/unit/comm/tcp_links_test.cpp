@@ -155,8 +155,8 @@ TEST(TcpLinks, StrangersThatSayNothingGiveWayToOthers) {
 
 TEST(TcpLinks, WhoDoesNotEndItsHandshakeIsRefusedInTime) {
   const Credential credential = *Credential::make();
-  LinkEnd a{std::make_unique<TcpLinks>(TcpLinks::Settings{0, 2, "run", 2000 * kMs, 1000, 300 * kMs},
-                                       credential)};
+  LinkEnd a{std::make_unique<TcpLinks>(TcpLinks::Settings{0, 2, "run", 2000 * kMs, 1000},
+                                       credential, 300 * kMs)};
   const std::uint16_t port = port_of(&a, "127.0.0.1");
   const std::string begin = first_bytes(credential);
   std::vector<os::UniqueFd> strangers;
