@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostRequest = std::size_t{64} * 1024;
 
 /// A row of verbs.def.
 struct Verb {
-  enum class Kind { fact, constant, order, request, stream };
+  enum class Kind { fact, constant, of_run, order, request, stream };
   struct Argument {
     std::string name;
     std::string form;  ///< "text", "number or text", "list", or what it may be: "run|node"

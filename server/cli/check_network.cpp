@@ -18,6 +18,8 @@
 #include "lib/comm/network_probe.hpp"
 #include "lib/model/reader.hpp"
 #include "lib/os/clock.hpp"
+#include "lib/os/descriptor.hpp"
+#include "lib/os/file_lock.hpp"
 #include "lib/os/folder.hpp"
 #include "lib/os/process.hpp"
 #include "server/cli/screen.hpp"
@@ -30,6 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kOneAddressNs = 5'000'000'000;
 constexpr std::int64_t kLookNs = 20'000'000;
+constexpr std::size_t kMostOfResult = std::size_t{16} << 20;
 
 // ---- who takes part ----
 
@@ -119,14 +122,12 @@ std::string done_name(const comm::Meeting& meeting) { return meeting.run + ".don
 
 // Null for what is not there yet.
 Json result_of(const std::string& folder, const comm::Meeting& meeting, std::int64_t number) {
-  std::FILE* const file = std::fopen((folder + "/" + result_name(meeting, number)).c_str(), "r");
-  if (!file) return nullptr;
-  std::string text;
-  char bytes[65536];
-  for (std::size_t got = 0; (got = std::fread(bytes, 1, sizeof bytes, file)) > 0;)
-    text.append(bytes, got);
-  std::fclose(file);
-  const Json result = Json::parse(text, nullptr, false);
+  const std::string path = folder + "/" + result_name(meeting, number);
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  const os::UniqueFd file = error ? os::UniqueFd() : os::open_there(path);
+  if (!file || bytes > kMostOfResult) return nullptr;
+  const Json result = Json::parse(os::text_of(file.get(), bytes), nullptr, false);
   return result.is_discarded() ? Json() : result;
 }
 

@@ -91,7 +91,7 @@ class Ctl {
   std::vector<std::string> servers() {
     const Verb::Kind kind = options_.verb->kind;
     const bool is_the_same_of_all =
-        kind == Verb::Kind::stream || kind == Verb::Kind::constant || options_.verb->name == "run";
+        kind == Verb::Kind::stream || kind == Verb::Kind::constant || kind == Verb::Kind::of_run;
     const Json status = is_the_same_of_all ? Json() : result_of("status");
     std::vector<std::string> names{options_.session};
     if (!status.is_object() || status.value("server", -1) != 0 || happens_on_all()) return names;
@@ -107,7 +107,7 @@ class Ctl {
     const std::string event = ends_the_run() ? "closing" : verb.awaited;
     if (is_order && options_.wait > 0 && !ask("subscribe", {{"events", {event}}})) return code_;
     std::optional<Json> reply = ask(verb.name, arguments);
-    if (reply && verb.name == "run") reply = await_news(*reply);
+    if (reply && verb.kind == Verb::Kind::of_run) reply = await_news(*reply);
     if (!reply) return code_;
     if (verb.kind == Verb::Kind::stream) return follow();
     if (is_short(verb)) return accepted(*reply, arguments);
@@ -172,7 +172,7 @@ class Ctl {
     const double limit = options_.wait > 0 ? std::max(options_.wait, kLeastWaitForAll) : 0;
     while (age(reply) > since() && since() < limit) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      std::optional<Json> next = ask("run", Json::object());
+      std::optional<Json> next = ask(options_.verb->name, Json::object());
       if (!next) return next;
       reply = std::move(*next);
     }

@@ -110,7 +110,9 @@ void Engine::take_outcomes() {
   });
   for (const auto& [iteration, why] : session_.of_run.take_drops())
     overflow_.drop_open(iteration, why);
-  if (any) session_.rounds.forget(dispatcher_.last_reduced());
+  if (!any) return;
+  session_.rounds.forget(dispatcher_.last_reduced());
+  ending_.warn_of_run();
 }
 
 void Engine::join_others() {
@@ -171,7 +173,6 @@ void Engine::tick() {
   placing_.look();
   control_.tick();
   session_.reductions.look_who_is_there();
-  ending_.warn_of_run();
 }
 
 std::int64_t Engine::next_deadline_ns() const noexcept {

@@ -113,7 +113,7 @@ class MemoryGroup final : public Group {
   void confirm(std::int64_t sequence) override { confirmed_ = sequence; }
   void leave() override { servers_.die(self_); }
   std::vector<Outcome> take_outcomes() override { return servers_.take(self_); }
-  bool has_outcomes() const override { return true; }
+  bool has_news() const override { return true; }
   std::vector<Round> take_awaited() override { return servers_.awaited(self_); }
   Status status() const override {
     Status now;

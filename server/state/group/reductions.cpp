@@ -3,17 +3,13 @@
 
 #include <utility>
 
+#include "lib/base/text.hpp"
+
 namespace leat::server {
 namespace {
 
 // Of the numbers after channel::reductions: below it of stores, from it on of scripts.
 constexpr std::uint64_t kFirstOfScripts = std::uint64_t{1} << 31;
-
-// FNV-1a, 64 bits. Source: Fowler, Noll, Vo; draft-eastlake-fnv.
-std::uint64_t hash_of_names(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325) {
-  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
-  return hash;
-}
 
 }  // namespace
 
@@ -33,6 +29,7 @@ std::optional<Reductions::Place> Reductions::place() const {
 }
 
 void Reductions::advance(const std::vector<comm::Round>& awaited, const MayCome& may_come) {
+  if (awaited.empty() && awaited_.empty() && !has_news()) return;
   for (const comm::Round& round : awaited) {
     const bool is_end = round.number == INT64_MAX;  // of another server's part in the channel
     if (round.channel >= channel::reductions && !is_end) awaited_.insert(round);
@@ -47,8 +44,8 @@ void Reductions::advance(const std::vector<comm::Round>& awaited, const MayCome&
 
 void Reductions::look_who_is_there() {
   if (!rounds_.has_begun()) return;
-  const comm::RankSet gone = rounds_.group()->status().view.gone();
-  const comm::RankSet there = comm::RankSet(0, rounds_.size() - 1) - gone;
+  const comm::RankSet there =
+      comm::RankSet(0, rounds_.size() - 1) - rounds_.dead() - rounds_.left();
   const std::lock_guard<std::mutex> lock(mutex_);
   place_ = {rounds_.self(), rounds_.size(), there.empty() ? rounds_.self() : there.first()};
   has_news_.store(!came_.empty(), std::memory_order_relaxed);
@@ -78,7 +75,7 @@ std::optional<std::uint32_t> store_of(const comm::Round& round) {
 }
 
 std::uint64_t channel_of_script(std::string_view script, std::string_view function) {
-  const std::uint64_t hash = hash_of_names(function, hash_of_names("/", hash_of_names(script)));
+  const std::uint64_t hash = fnv1a(function, fnv1a("/", fnv1a(script)));
   return channel::reductions + kFirstOfScripts + ((hash ^ hash >> 32) & (kFirstOfScripts - 1));
 }
 

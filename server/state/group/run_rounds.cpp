@@ -35,10 +35,9 @@ void RunRounds::contribute(const comm::Round& round, comm::Columns columns, Done
   const bool is_open = std::any_of(open_.begin(), open_.end(),
                                    [&round](const auto& each) { return each.first == round; });
   if (is_open) return;  // by the server before this one
-  const RoundContributed record = record_of(round, columns);
-  journal_.append(record);
-  apply(record);
-  group_->contribute(round, columns);
+  journal_.append(record_of(round, columns));
+  note(round, columns);
+  group_->contribute(round, std::move(columns));
 }
 
 const RunRounds::Listener* RunRounds::listener_of(const comm::Round& round) const {
@@ -47,7 +46,9 @@ const RunRounds::Listener* RunRounds::listener_of(const comm::Round& round) cons
 }
 
 bool RunRounds::advance() {
-  if (!group_) return false;
+  if (!has_news()) return false;
+  const std::vector<comm::Outcome> outcomes =
+      group_->take_outcomes();  // what comes after it is news
   for (const std::string& why : group_->take_refusals())
     if (refusals_.insert(why).second)
       run_.log->error("the other servers of the run miss what this one has: {}", why);
@@ -56,7 +57,6 @@ bool RunRounds::advance() {
     if (each && each->awaited) each->awaited(round);
     if (!each) awaited_.push_back(round);
   }
-  const std::vector<comm::Outcome> outcomes = group_->take_outcomes();
   const comm::Group::Status status = group_->status();
   store(status);
   for (const comm::Outcome& each : outcomes) take(each);
@@ -82,9 +82,8 @@ void RunRounds::store(const comm::Group::Status& status) {
 
 // A round that is over ends those of lower numbers in its channel.
 void RunRounds::take(const comm::Outcome& outcome) {
-  const RoundOutcome record{comm::bytes_of(outcome)};
-  journal_.append(record);
-  apply(record);
+  journal_.append(RoundOutcome{comm::bytes_of(outcome)});
+  note(outcome);
   while (!awaited_by_.empty()) {
     const auto first = awaited_by_.lower_bound({outcome.round.channel, INT64_MIN});
     if (first == awaited_by_.end() || outcome.round < first->first) break;
@@ -127,19 +126,24 @@ void RunRounds::apply(const RunView& record) {
 }
 
 void RunRounds::apply(const RoundContributed& record) {
-  auto partial = read<comm::Partial>(record.partial);
-  if (!partial) return;
-  if (const Listener* const each = listener_of(partial->round); each && each->contributed)
-    each->contributed(partial->round);
-  open_.emplace_back(partial->round, std::move(partial->columns));
+  if (auto partial = read<comm::Partial>(record.partial))
+    note(partial->round, std::move(partial->columns));
 }
 
 void RunRounds::apply(const RoundOutcome& record) {
-  const auto outcome = read<comm::Outcome>(record.outcome);
-  if (!outcome) return;
-  store(*outcome);
-  if (const Listener* const each = listener_of(outcome->round); each && each->outcome)
-    each->outcome(*outcome);
+  if (const auto outcome = read<comm::Outcome>(record.outcome)) note(*outcome);
+}
+
+void RunRounds::note(const comm::Round& round, comm::Columns columns) {
+  open_.emplace_back(round, std::move(columns));
+  if (const Listener* const each = listener_of(round); each && each->contributed)
+    each->contributed(round);
+}
+
+void RunRounds::note(const comm::Outcome& outcome) {
+  store(outcome);
+  if (const Listener* const each = listener_of(outcome.round); each && each->outcome)
+    each->outcome(outcome);
 }
 
 void RunRounds::store(const comm::Outcome& outcome) {

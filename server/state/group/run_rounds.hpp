@@ -55,7 +55,6 @@ class RunRounds {
   /// When it has begun.
   comm::Rank self() const { return group_ ? group_->self() : 0; }
   comm::Rank size() const { return group_ ? group_->size() : 1; }
-  comm::Group* group() noexcept { return group_.get(); }
 
   /// When it has begun. `done` is called in advance(), unless the server is killed before. Numbers grow in a channel; to
   /// those that are left out this server contributes nothing.
@@ -70,8 +69,8 @@ class RunRounds {
   void forget(std::int64_t iteration);
   /// This server has contributed to a round of this channel that has no outcome.
   bool is_open(std::uint64_t channel) const;
-  /// Outcomes have come.
-  bool has_news() const noexcept { return !again_.empty() || (group_ && group_->has_outcomes()); }
+  /// advance() has something to do.
+  bool has_news() const noexcept { return group_ && (!again_.empty() || group_->has_news()); }
   /// Servers that are silent for so long that they are not waited for.
   const comm::RankSet& dead() const noexcept { return view_.dead; }
   const comm::RankSet& left() const noexcept { return view_.left; }
@@ -102,6 +101,9 @@ class RunRounds {
   const Listener* listener_of(const comm::Round& round) const;
   RoundContributed record_of(const comm::Round& round, const comm::Columns& columns) const;
   void take(const comm::Outcome& outcome);
+  // Live and in recovery
+  void note(const comm::Round& round, comm::Columns columns);
+  void note(const comm::Outcome& outcome);
   void store(const comm::Outcome& outcome);
   void store(const comm::Group::Status& status);
 

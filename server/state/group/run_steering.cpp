@@ -107,8 +107,7 @@ void RunSteering::decide(RunProposal* proposal, const comm::RankSet& voters, std
   if (order.lead >= kMostLead) {
     warnings_.push_back(
         fmt::format("parameter \"{}\" does not get the value that {} has set: ranks of some "
-                    "servers are always past "
-                    "the iteration that all could have it from",
+                    "servers are always past the iteration that all could have it from",
                     order.parameter, order.who));
     return;
   }
@@ -121,8 +120,7 @@ void RunSteering::set_late(const RunProposal& proposal) {
   (void)parameters_.steering().set(order.parameter, order.value, order.who);
   warnings_.push_back(
       fmt::format("parameter \"{}\": other servers give their ranks the value that {} has set from "
-                  "iteration {} "
-                  "on; ranks of this server were past it, and have it later",
+                  "iteration {} on; ranks of this server were past it, and have it later",
                   order.parameter, order.who, proposal.effective));
 }
 
@@ -147,6 +145,7 @@ void RunSteering::apply(const RunSteeringSnapshot& record) {
   votes_ = record.votes;
   next_ = record.next;
   effective_ = record.effective;
+  for (const comm::Rank server : record.ended) ended_ += server;
 }
 
 // What the server before this one had proposed was withdrawn when this one took over. Its vote stays; a proposal that

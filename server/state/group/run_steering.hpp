@@ -49,7 +49,9 @@ class RunSteering {
   // Recovery where a server has died
   void apply(const RunOrderReceived& record) { orders_.push_back(record.order); }
   void apply(const RunSteeringSnapshot& record);
-  RunSteeringSnapshot snapshot() const { return {orders_, proposals_, votes_, next_, effective_}; }
+  RunSteeringSnapshot snapshot() const {
+    return {orders_, proposals_, votes_, next_, effective_, ended_.ranks()};
+  }
   /// From here on ranks are told.
   void start();
 

@@ -60,7 +60,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunWords, dropped, orders, votes, ends)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProposal, number, order, is_shown, effective, awaited,
                                    refused)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOrderReceived, order)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSteeringSnapshot, orders, proposals, votes, next, effective)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSteeringSnapshot, orders, proposals, votes, next, effective,
+                                   ended)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServersMet, own, offers, why)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ParameterSet, parameter, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IntegerSet, client, event, parameter, value)

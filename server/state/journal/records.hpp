@@ -161,6 +161,7 @@ struct RunSteeringSnapshot {
       votes;  ///< of this server, that the others have yet to get
   std::int64_t next = 0;
   std::map<std::string, std::int64_t> effective;  ///< by parameter: where the last value holds from
+  std::vector<std::int32_t> ended;                ///< servers without ranks: they have no vote
 };
 
 /// How the servers of the run meet; the last one holds.

@@ -44,6 +44,7 @@ class Steering {
   void was_set(std::uint32_t parameter, const Value& value, std::int64_t iteration);
   /// By that rank, and all before it.
   void iteration_ended(std::int64_t iteration) { ended_ = iteration; }
+
   // Of all servers of a run, which agree on an iteration (group/run_steering.hpp)
 
   /// "", or why no server can give it this value.
