@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <string>
+#include <vector>
 
 #include "lib/model/model.hpp"
 #include "lib/shm/segment.hpp"
@@ -44,18 +44,29 @@ inline model::Model steered_model() {
   return model;
 }
 
+/// Segments that go when the test ends: a script's process opens them by name until then.
+struct SteeredSegments {
+  SteeredSegments() = default;
+  SteeredSegments(const SteeredSegments&) = delete;
+  SteeredSegments& operator=(const SteeredSegments&) = delete;
+  ~SteeredSegments() {
+    for (const std::string& name : names) shm::Segment::remove(name);
+  }
+  std::vector<std::string> names;
+};
+
 inline shm::Segment steered_segment(std::uint32_t clients) {
-  static std::atomic<int> number{0};
+  static SteeredSegments made_here;
   shm::SegmentPlan plan;
   plan.clients = clients;
   plan.data_bytes = 1 << 20;
   plan.catalogue_bytes = 4096;
   plan.parameters = kParameters;
-  const std::string name =
-      "leat-test-steered-" + std::to_string(getpid()) + "-" + std::to_string(number++);
+  const std::string name = "leat-test-steered-" + std::to_string(getpid()) + "-" +
+                           std::to_string(made_here.names.size());
   Result<shm::Segment> made = shm::Segment::create(name, plan);
   EXPECT_TRUE(made) << name << ": " << made.error().message;
-  shm::Segment::remove(name);  // it goes with who has it mapped
+  made_here.names.push_back(name);
   return std::move(*made);
 }
 
