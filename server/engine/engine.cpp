@@ -16,7 +16,7 @@ namespace {
 // often while there is something to wait for.
 constexpr std::int64_t kTickNs = 10'000'000;
 // To take leave of the other servers of the run.
-constexpr std::int64_t kLeaveNs = 2'000'000'000, kLeaveFirstNs = 10'000'000'000;
+constexpr std::int64_t kLeaveNs = 2'000'000'000, kHearNs = 10'000'000'000;
 constexpr std::int64_t kWaitTickNs = 500'000'000, kReportTickNs = 100'000'000;
 
 // For the log. No script has a '/' in its name.
@@ -260,19 +260,24 @@ int Engine::finish(std::int64_t now_ns) {
   return ending_.exit_status();
 }
 
-// All ranks have their last word. Others go on without this server at once, instead of missing it for a while; the first one waits
-// a little longer, since it writes what became of the whole run.
+// All ranks have their last word. Others go on without this server at once, instead of missing it for a while. The first one has to
+// have heard of all before it leaves, since it writes what became of the whole run.
 void Engine::leave_run() {
   if (session_.run.facts.has_all_ranks() || session_.run.facts.drained) return;
+  RunRounds& rounds = session_.rounds;
+  const auto wait_at_most = [&rounds](std::int64_t ns, const auto& is_there) {
+    const os::Deadline deadline = os::Deadline::in_ns(ns);
+    while (!is_there() && !deadline.passed()) {
+      rounds.advance();
+      os::pause_shortly();
+    }
+    rounds.advance();
+  };
+  const bool is_first = rounds.has_begun() && rounds.self() == 0;
   session_.run_status.end(control_.row());
-  session_.rounds.leave();
-  const bool is_first = session_.rounds.self() == 0;
-  const os::Deadline deadline = os::Deadline::in_ns(is_first ? kLeaveFirstNs : kLeaveNs);
-  while (!session_.rounds.has_left() && !deadline.passed()) {
-    session_.rounds.advance();
-    os::pause_shortly();
-  }
-  session_.rounds.advance();
+  if (is_first) wait_at_most(kHearNs, [this] { return !session_.run_status.ends().empty(); });
+  rounds.leave();
+  wait_at_most(kLeaveNs, [&rounds] { return rounds.has_left(); });
   if (!is_first || session_.run_status.ends().empty()) return;
   const std::string why = session_.record.write_beside("run", control_.account_of_run() + "\n");
   if (!why.empty()) session_.run.log->warn("what became of the whole run is not written: {}", why);

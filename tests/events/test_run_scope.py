@@ -229,6 +229,7 @@ def test_any_server_says_how_all_do_and_the_first_one_writes_what_became_of_the_
         screen = ctl(run.on(1), "run")
         assert "3 with 5 ranks, of which 5 are there" in screen and "3 ended by all of them" in screen
         run.finish()
+    assert list(tmp_path.glob("*.run.json")), run.log()
     (account,) = [json.loads(path.read_text()) for path in tmp_path.glob("*.run.json")]
     assert account["leat_run"] == 1 and account["missing"] == []
     assert account["totals"] == {"ranks": 5, "bytes": 3 * 5 * 20, "lost": 0}
