@@ -19,6 +19,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <queue>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,13 +87,8 @@ class EmulatedServers {
   }
 
   void step() {
-    Rank late = 0;
-    std::int64_t tick_ns = INT64_MAX;
-    for (Rank rank = 0; rank < size(); ++rank) {
-      if (of(rank).member->next_tick_ns() >= tick_ns) continue;
-      tick_ns = of(rank).member->next_tick_ns();
-      late = rank;
-    }
+    const auto [tick_ns, late] =
+        ticks_.empty() ? std::pair<std::int64_t, Rank>{INT64_MAX, 0} : *ticks_.begin();
     if (!events_.empty() && events_.top().ns <= tick_ns) {
       const Event event = events_.top();
       events_.pop();
@@ -113,6 +109,7 @@ class EmulatedServers {
     std::unique_ptr<Member> member;
     std::int64_t free_ns = 0;
     std::int64_t outcome_ns = 0;
+    std::int64_t tick_ns = INT64_MAX;
   };
   struct Event {
     std::int64_t ns;
@@ -144,6 +141,9 @@ class EmulatedServers {
     const std::vector<Outcome> outcomes = server.member->take_outcomes();
     for (const Outcome& each : outcomes) server.member->confirm(each.sequence);
     server.free_ns = start_ns + thread_time_ns() - begin_ns;
+    ticks_.erase({server.tick_ns, rank});
+    server.tick_ns = server.member->next_tick_ns();
+    ticks_.emplace(server.tick_ns, rank);
     missing_ -= outcomes.size();
     if (!outcomes.empty()) server.outcome_ns = server.free_ns;
     for (auto& [to, bytes] : sent) {
@@ -159,6 +159,7 @@ class EmulatedServers {
 
   std::vector<Server> servers_;
   std::priority_queue<Event> events_;
+  std::set<std::pair<std::int64_t, Rank>> ticks_;  // the next one of each
   std::int64_t now_ns_ = 0;
   std::uint64_t next_event_ = 0, messages_ = 0, bytes_ = 0;
   std::size_t missing_ = 0;
@@ -278,19 +279,27 @@ nlohmann::json connecting(Rank size) {
           {"kib_per_server", (resident_kib() - before_kib) / size}};
 }
 
-nlohmann::json sums(Rank size, int count, int rounds) {
+Columns bins_of(Rank rank, int count) {
+  Integers all;
+  for (int i = 0; i < count; ++i) all.values.push_back(1000 * i + rank);
+  return {std::move(all)};
+}
+
+Columns sums_of(Rank rank, int count) {
+  Sums all;
+  all.values.resize(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) all.values[static_cast<std::size_t>(i)].add(0.1 * i + rank);
+  return {std::move(all)};
+}
+
+nlohmann::json reduction(Rank size, int count, int rounds, Columns (*columns_of)(Rank, int)) {
   LoopbackServers servers(size);
   servers.start();
-  const auto columns = [count](Rank rank) {
-    Sums all;
-    all.values.resize(static_cast<std::size_t>(count));
-    for (int i = 0; i < count; ++i) all.values[static_cast<std::size_t>(i)].add(0.1 * i + rank);
-    return Columns{std::move(all)};
-  };
+  const auto columns = [count, columns_of](Rank rank) { return columns_of(rank, count); };
   servers.agree(0, columns);
   std::vector<std::int64_t> took;
   for (int round = 1; round <= rounds; ++round) took.push_back(servers.agree(round, columns));
-  return {{"servers", size}, {"sums", count}, {"ns", median_of(took)}};
+  return {{"servers", size}, {"count", count}, {"ns", median_of(took)}};
 }
 
 // ---- strangers ----
@@ -342,9 +351,23 @@ void say_agreement(bool is_quick, nlohmann::json* all) {
   say("bytes for each server and round", of(round, "bytes_per_server_and_round"), 0, "B");
 }
 
-void say_sums(bool is_quick, nlohmann::json* all) {
-  const auto sum = (*all)["sums"] = sums(is_quick ? 3 : 8, 1000, is_quick ? 3 : 200);
-  say("a round of 1,000 exact sums of 8 servers on loopback, TLS", of(sum, "ns") / 1e6, 2, "ms");
+void say_growth(bool is_quick, nlohmann::json* all) {
+  for (const Rank size :
+       is_quick ? std::vector<Rank>{4, 16} : std::vector<Rank>{10, 100, 1000, 10000}) {
+    const auto row = agreement(size, is_quick ? 3 : 20);
+    (*all)["growth"].push_back(row);
+    say(("agreement of " + std::to_string(size) + " servers").c_str(), of(row, "ns") / 1e6, 0,
+        "ms");
+  }
+}
+
+void say_reductions(bool is_quick, nlohmann::json* all) {
+  const Rank size = is_quick ? 3 : 8;
+  const int rounds = is_quick ? 3 : 200;
+  const auto bins = (*all)["bins"] = reduction(size, 1000, rounds, bins_of);
+  say("a round of 1,000 bins of 8 servers on loopback, TLS", of(bins, "ns") / 1e6, 2, "ms");
+  const auto sums = (*all)["sums"] = reduction(size, 1000, rounds, sums_of);
+  say("a round of 1,000 exact sums of 8 servers on loopback, TLS", of(sums, "ns") / 1e6, 0, "ms");
 }
 
 void say_connecting(bool is_quick, nlohmann::json* all) {
@@ -385,7 +408,8 @@ int main(int argc, char** argv) {
   nlohmann::json all;
   const std::pair<const char*, void (*)(bool, nlohmann::json*)> parts[] = {
       {"agreement", say_agreement},
-      {"sums", say_sums},
+      {"growth", say_growth},
+      {"reductions", say_reductions},
       {"connecting", say_connecting},
       {"strangers", say_strangers}};
   for (const auto& [name, say_part] : parts)

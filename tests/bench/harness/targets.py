@@ -338,11 +338,11 @@ TARGETS = (
     ),
     Target("memory of each of them", 1024, _of_network("connecting", "kib_per_server", 1024), lambda kib: f"{kib:.0f} KiB", ""),
     Target(
-        "a round of 1,000 exact sums of 8 servers of this machine",
+        "a round of 1,000 bins of 8 servers of this machine",
         2e6,
-        _of_network("sums", "ns", 8),
+        _of_network("bins", "ns", 8),
         time_text,
-        "processor time: each sum is memory of its own",
+        "processor time",
     ),
     Target(
         "a flood of strangers, of a core",

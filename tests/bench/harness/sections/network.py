@@ -24,16 +24,19 @@ def measure(context):
 
 
 def page(data):
-    agreement, sums, connecting = data["agreement"], data["sums"], data["connecting"]
+    agreement, bins, sums, connecting = data["agreement"], data["bins"], data["sums"], data["connecting"]
     rows = [
         [f"agreement of {agreement['servers']} servers", time_text(agreement["ns"])],
         ["messages for each server and round", f"{agreement['messages_per_server_and_round']:.2f}"],
         ["bytes for each server and round", f"{agreement['bytes_per_server_and_round']:.0f} B"],
-        [f"a round of {sums['sums']} exact sums of {sums['servers']} servers", time_text(sums["ns"])],
+        [f"a round of {bins['count']} bins of {bins['servers']} servers", time_text(bins["ns"])],
+        [f"a round of {sums['count']} exact sums of {sums['servers']} servers", time_text(sums["ns"])],
         [f"{connecting['servers']} servers find each other", time_text(connecting["ns"])],
         ["processor time of a server for it", time_text(connecting["processor_ns_per_server"])],
         ["memory of such a server", f"{connecting['kib_per_server']:.0f} KiB"],
     ]
+    for each in data["growth"]:
+        rows.append([f"agreement of {each['servers']} servers", time_text(each["ns"])])
     for each in data["strangers"]:
         rows.append([f"strangers {each['kind']}", f"{100 * each['share']:.1f} %"])
         rows.append(["one of them", time_text(each["ns_per_stranger"])])
