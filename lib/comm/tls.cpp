@@ -119,6 +119,10 @@ std::shared_ptr<SSL_CTX> new_context() {
 
 // ---- the credential ----
 
+std::string Credential::secret_for(std::string_view purpose) const {
+  return mac_of(purpose, shared_->text);
+}
+
 Result<Credential> Credential::make() {
   const std::string secret = random_bytes(kSecretBytes);
   if (secret.empty()) return credential_error("make");

@@ -29,6 +29,8 @@ class Credential {
   const std::string& text() const { return shared_->text; }
   /// What is made of it, in hexadecimal digits, and leads to nothing. Anybody may know it.
   const std::string& fingerprint() const { return shared_->fingerprint; }
+  /// 32 bytes for this purpose alone, the same on all servers; a secret. "" when they cannot be made.
+  std::string secret_for(std::string_view purpose) const;
 
  private:
   friend class TlsStream;

@@ -145,6 +145,9 @@ void Engine::meet(Joining::Met met) {
                   std::to_string(meeting.cards[static_cast<std::size_t>(meeting.self)].port)
             : "the folder " + parts.folder);
   }
+  if (meeting.size() > 1)
+    session_.reductions.set_contact(
+        {meeting.credential, meeting.cards[static_cast<std::size_t>(meeting.self)].addresses});
   parts.meeting = std::move(met.meeting);
   session_.rounds.begin(connect(session_.run, std::move(parts), wake_), std::move(names));
 }

@@ -195,9 +195,14 @@ bool Script::is_by_event(const ScriptJob& job) const {
   });
 }
 
+bool Script::waits() const noexcept {
+  return source->waits || std::any_of(functions.begin(), functions.end(),
+                                      [](const ScriptFunction& each) { return each.is_of_run; });
+}
+
 void Script::add(ScriptJob job) {
   job.early = unknown();
-  if (!source->waits && !job.early) {
+  if (!waits() && !job.early) {
     const auto older = std::find_if(waiting.rbegin(), waiting.rend(), [&](const ScriptJob& each) {
       return !each.early && each.is_like(job) && !is_by_event(each);
     });
@@ -232,7 +237,7 @@ void Script::is_known(std::int64_t now_ns) {
 }
 
 void Script::leave_backlog(std::int64_t now_ns) {
-  if (source->waits || backlog_until_ns == 0 || now_ns < backlog_until_ns) return;
+  if (waits() || backlog_until_ns == 0 || now_ns < backlog_until_ns) return;
   backlog_until_ns = 0;
   if (waiting.empty()) return;
   const auto newest = std::prev(waiting.end());

@@ -92,6 +92,7 @@ struct ScriptFunction {
   std::vector<std::string> products{};   ///< patterns; some: due when there are such
   std::vector<std::string> publishes{};  ///< what it may make of those
   std::vector<std::uint32_t> events{};   ///< some: due only when one of them happens
+  bool is_of_run = false;                ///< all servers call it together
 
   bool wants(std::uint32_t variable) const;
   bool is_due(const Content& content) const;
@@ -163,6 +164,9 @@ struct Script {
     return (fresh && unknown()) ||
            (now_ns < backlog_until_ns && !waiting.empty() && waiting.front().early);
   }
+  /// Iterations are not left out for newer ones: the XML says so, or a function is of the whole run, whose servers would leave
+  /// out different ones.
+  bool waits() const noexcept;
   /// There is something to be done for it.
   bool has_work() const noexcept {
     return removed ? !functions.empty() : must_load || !waiting.empty();

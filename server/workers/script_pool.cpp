@@ -144,7 +144,7 @@ bool ScriptPool::somebody_needs_all() const {
   const auto waits = [](const model::ScriptSource& source) { return source.waits; };
   return (!board_.have_looked && std::any_of(sources.begin(), sources.end(), waits)) ||
          std::any_of(board_.scripts.begin(), board_.scripts.end(),
-                     [](const Script& script) { return script.source->waits; });
+                     [](const Script& script) { return script.waits(); });
 }
 
 bool ScriptPool::somebody_may_take(const Publication& publication) const {
@@ -217,7 +217,7 @@ bool ScriptPool::are_new() const {
 void ScriptPool::let_go_for_memory() {
   const std::lock_guard<std::mutex> lock(board_.mutex);
   for (Script& script : board_.scripts) {
-    if (!script.source->waits) script.drop_waiting();
+    if (!script.waits()) script.drop_waiting();
   }
   // What is not handed out: the disk with the scripts hangs, for example.
   if (!somebody_needs_all()) leave_inbox_out();

@@ -118,6 +118,7 @@ ScriptFunction function_of(const json& told) {
   function.products = texts_in(member_of(told, "products"));
   function.publishes = texts_in(member_of(told, "publishes"));
   function.events = indices_in(member_of(told, "events"));
+  function.is_of_run = text_in(told, "scope") == "run";
   const json& variables = member_of(told, "variables");
   function.all_variables = !variables.is_array();
   if (function.all_variables) return function;

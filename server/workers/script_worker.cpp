@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lib/comm/certificate.hpp"
 #include "lib/model/checks.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/cores.hpp"
@@ -345,18 +346,36 @@ void ScriptWorker::process_died() {
   }
 }
 
+// With what a cluster of all servers secures its connections. A server that has the whole run has nobody to share a secret with.
+Frame ScriptWorker::contact_frame(const Reductions::Contact& contact) {
+  const Result<comm::Credential> credential = contact.credential.empty()
+                                                  ? comm::Credential::make()
+                                                  : comm::Credential::from_text(contact.credential);
+  if (!credential) return not_reduced(credential.error().message);
+  const Result<comm::Certificate> own = comm::certificate_of(*credential);
+  if (!own) return not_reduced(own.error().message);
+  return {{{"kind", "contact"},
+           {"why", ""},
+           {"authority", own->authority},
+           {"certificate", own->certificate},
+           {"key", own->key},
+           {"addresses", contact.addresses}},
+          ""};
+}
+
 // To what the script waits for; nothing to what it only tells.
 std::optional<Frame> ScriptWorker::reply_to(Script& script, const Frame& message,
                                             const Iteration* iteration, std::int64_t deadline_ns) {
   const std::string kind = text_in(message.head, "kind");
-  if (kind != "reduce" && kind != "place") return std::nullopt;
+  if (kind != "reduce" && kind != "place" && kind != "contact") return std::nullopt;
   // Sooner than its time is up, so that it is told in time, and is not ended.
   const auto grace_ns = static_cast<std::int64_t>(kGraceSeconds * 1e9);
   const std::int64_t left_ns = deadline_ns - os::now_ns();
   const std::int64_t until_ns = deadline_ns - std::min(2 * grace_ns, left_ns / 2);
-  if (kind == "place") {
+  if (kind != "reduce") {
     const auto place = await_place(until_ns);
     if (!place) return not_reduced("the other servers of the run are not known in time", true);
+    if (kind == "contact") return contact_frame(context_.reductions.contact());
     return Frame{{{"kind", "place"},
                   {"why", ""},
                   {"server", place->self},

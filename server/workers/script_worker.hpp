@@ -49,6 +49,7 @@ class ScriptWorker {
                          const Iteration* iteration, Frame* answer);
   std::optional<Frame> reply_to(Script& script, const Frame& message, const Iteration* iteration,
                                 std::int64_t deadline_ns);
+  static Frame contact_frame(const Reductions::Contact& contact);
   Frame reduce(Script& script, const Frame& message, std::int64_t iteration,
                std::int64_t deadline_ns);
   std::optional<Reductions::Place> await_place(std::int64_t deadline_ns);

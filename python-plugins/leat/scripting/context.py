@@ -146,11 +146,13 @@ class Context:
         memory for n iterations."""
         if n < 1:
             raise ValueError(f"ctx.window({n}): at least 1")
+        self._expect_node("ctx.window")
         return self._function.remember(self.iteration, self._ds, n)
 
     def blocks(self, variable, include_ghosts=False):
         """The raw blocks: list of objects with rank, block, position, extent, ghosts, data; by rank and block. Read-only, and they
-        end with the call."""
+        end with the call. Not in a function of the whole run."""
+        self._expect_node("ctx.blocks")
         return self._iteration.blocks(variable, include_ghosts)
 
     def _ask(self, what, columns):
@@ -164,7 +166,13 @@ class Context:
                                "said once")
         return outcome
 
+    def _expect_node(self, call):
+        if self._function is not None and self._function.declaration.scope == "run":
+            raise RuntimeError(f"{call} is not of functions of the whole run: those are called on one server alone, and ds has the "
+                               "data of all")
+
     def _expect_call(self, call):
+        self._expect_node(f"ctx.{call}")
         if self._function is None:
             raise RuntimeError(f"ctx.{call} after the function that ctx was given to has returned: the other servers do not wait for it "
                                "any more")

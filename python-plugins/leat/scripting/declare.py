@@ -11,7 +11,7 @@ _declared = []  # by the script that is being loaded
 class Declaration:
     """One function of a script. variables: names, or None for all. every: calls at iterations that this divides. products: patterns
     of what it takes that stores and other scripts have made; publishes: names of what it makes of that. events: names; some: called
-    only where one of them happens."""
+    only where one of them happens. scope: "node", or "run": once for all servers."""
     function: object
     variables: list = None
     every: int = 1
@@ -19,6 +19,7 @@ class Declaration:
     products: tuple = ()
     publishes: tuple = ()
     events: tuple = ()
+    scope: str = "node"
 
     @property
     def name(self):
@@ -49,11 +50,15 @@ class Declaration:
             return f"{self.name}{signature} must take the data and the context: def {self.name}(ds, ctx)"
 
 
-def on_iteration(function=None, *, variables=None, every=1, arrays=None, products=None, publishes=None):
+def on_iteration(function=None, *, variables=None, every=1, arrays=None, products=None, publishes=None, scope="node"):
     """Decorator: calls `function(ds, ctx)` at each iteration that `every` divides and in which all `variables` were written.
 
     variables: names as in the XML, groups in front ("fields/temperature"); None: whatever there is.
-    arrays: "xarray" for an xarray.Dataset, "numpy" for a mapping of NumPy arrays; None: xarray where it is installed.
+    arrays: "xarray" for an xarray.Dataset, "numpy" for a mapping of NumPy arrays; None: xarray where it is installed. "dask": with
+    scope="run".
+    scope: "node": each server calls it, with the blocks of its own ranks. "run": it is called on one server, with Dask arrays over
+    all servers of the run, whose chunks lie where they were written; other servers wait, no rank does. Each iteration is waited
+    for, as with when-slow="wait".
     products: what it takes that plugins of stores and other scripts make of an iteration: "<source>/<name>" with the wildcards of
     a shell, or a list of such. Then it is called when that is there, ds has it under that name, and variables=None is none.
     What other scripts make comes by itself: a function that also asks for variables does not get it.
@@ -66,11 +71,19 @@ def on_iteration(function=None, *, variables=None, every=1, arrays=None, product
         variables = []
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"on_iteration(every={every!r}): a whole number from 1 is expected")
-    if arrays not in (None, "xarray", "numpy"):
-        raise ValueError(f'on_iteration(arrays={arrays!r}): "xarray" or "numpy" is expected')
+    if arrays not in (None, "xarray", "numpy", "dask"):
+        raise ValueError(f'on_iteration(arrays={arrays!r}): "xarray", "numpy" or "dask" is expected')
+    if scope not in ("node", "run"):
+        raise ValueError(f'on_iteration(scope={scope!r}): "node" or "run" is expected')
+    if (arrays == "dask") != (scope == "run"):
+        raise ValueError('on_iteration: scope="run" and arrays="dask" go together: data of all servers are Dask arrays, and those of one '
+                         "need none")
+    if scope == "run" and products:
+        raise ValueError('on_iteration(scope="run", products=...): what is made of an iteration comes at different times on different '
+                         "servers; ask for variables")
 
     def declare(declared):
-        _declared.append(Declaration(declared, variables, every, arrays, tuple(products or ()), tuple(publishes or ())))
+        _declared.append(Declaration(declared, variables, every, arrays, tuple(products or ()), tuple(publishes or ()), scope=scope))
         return declared
     return declare if function is None else declare(function)
 

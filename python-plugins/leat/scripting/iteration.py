@@ -87,12 +87,13 @@ class LiveIteration(Iteration):
             return self._assembled[name]
         variable = self.model.by_name[name]
         blocks = self._all_blocks(name)
-        array = array_of(variable, blocks, self._global_extent(name))
+        array = array_of(variable, blocks, self.global_extent(name))
         if array.data.flags.owndata:
             self._assembled[name] = array
         return array
 
-    def _global_extent(self, name):
+    def global_extent(self, name):
+        """Of the whole, where the variable has one."""
         return self._records[name][0].global_extent[:len(self.model.by_name[name].dimensions)]
 
     def _all_blocks(self, name):

@@ -71,6 +71,7 @@ class Script:
         self.name, self.path, self.model = name, path, model
         self.state = {} if state is None else state
         self.functions = []
+        self.cluster = None  # of functions of the whole run
         self.said_state = False  # that the state cannot be kept over a restart
         self.said_missing = False  # that servers gave nothing to a reduction
 
@@ -122,6 +123,8 @@ class Script:
 
     def close(self):
         """It is not called any more."""
+        if self.cluster:
+            self.cluster.close()
 
     def due(self, iteration):
         return [function for function in self.functions if function.is_due(iteration)]
@@ -132,14 +135,29 @@ class Script:
         context = Context(self, iteration, services)
         errors = []
         for function in self.due(iteration):
-            errors.append(self._call_one(function, iteration, context))
+            call = self._call_over_run if function.declaration.scope == "run" else self._call_one
+            errors.append(call(function, iteration, context, services))
             kept = take_back()
             if kept:
                 errors.append(kept_message(function, kept, iteration.number))
         context._end()
         return context, "\n".join(error for error in errors if error)
 
-    def _call_one(self, function, iteration, context):
+    def _call_over_run(self, function, iteration, context, services):
+        from ..cluster.calls import RunCall
+        try:
+            context._begin(function, None)
+            RunCall(self, function, iteration, context, services)()
+            return ""
+        except BaseException as error:
+            message, whole = describe(error)
+            context.traceback += whole
+            traceback.clear_frames(error.__traceback__)
+            return message
+        finally:
+            context._begin(None, None)
+
+    def _call_one(self, function, iteration, context, _):
         end = None
         try:
             names = None if function.variables is None else [v.name for v in function.variables]

@@ -20,7 +20,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-_MAP_FIXED = 0x10
+_libc.mremap.restype = ctypes.c_void_p
+_libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
+_MAP_FAILED = ctypes.c_void_p(-1).value
+_MREMAP_MAYMOVE, _MREMAP_FIXED = 1, 2  # Linux' sys/mman.h
 
 
 class ExpiredError(RuntimeError):
@@ -68,17 +71,19 @@ class SharedMemory:
 
 
 def _make_private(array):
+    """At once: other threads may read it meanwhile."""
     if array.nbytes == 0:
         return
     start = array.__array_interface__["data"][0]
     first = start // _PAGE * _PAGE
     count = -(-(start + array.nbytes) // _PAGE) * _PAGE - first
-    saved = ctypes.string_at(first, count)
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED
-    if _libc.mmap(first, count, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0) != first:
+    copy = _libc.mmap(None, count, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    if copy == _MAP_FAILED:
         raise OSError(ctypes.get_errno(), "cannot keep a copy of an array")
-    ctypes.memmove(first, saved, count)
-    _libc.mprotect(first, count, mmap.PROT_READ)
+    ctypes.memmove(copy, first, count)
+    _libc.mprotect(copy, count, mmap.PROT_READ)
+    if _libc.mremap(copy, count, count, _MREMAP_MAYMOVE | _MREMAP_FIXED, ctypes.c_void_p(first)) != first:
+        raise OSError(ctypes.get_errno(), "cannot keep a copy of an array")
 
 
 class Expired:

@@ -99,6 +99,11 @@ class Services:
             self._place = types.SimpleNamespace(**{key: answer[key] for key in ("server", "servers", "is_first")})
         return self._place
 
+    def contact(self):
+        """With what a cluster of all servers secures its connections, in PEM, and addresses of this node."""
+        answer, _ = self._ask({"kind": "contact"})
+        return types.SimpleNamespace(**{key: answer[key] for key in ("authority", "certificate", "key", "addresses")})
+
     def call_begins(self):
         """Who lives may have changed since the last."""
         self._place = None
@@ -172,7 +177,7 @@ class Worker:
         except Exception as why:  # its state cannot be read back, for example
             error, whole = f"{type(why).__name__}: {why}", ""
         functions = [{"every": f.declaration.every, "variables": _varying(f.variables), "beside": _varying(f.beside),
-                      "name": f.declaration.name, "products": f.declaration.products, "publishes": f.declaration.publishes,
+                      "name": f.declaration.name, "products": f.declaration.products, "publishes": f.declaration.publishes, "scope": f.declaration.scope,
                       "events": [list(self._model.events).index(name) for name in f.events]} for f in script.functions]
         return ({"functions": functions, "error": error, "whole": whole},)
 

@@ -28,6 +28,16 @@ std::optional<Reductions::Place> Reductions::place() const {
   return place_;
 }
 
+Reductions::Contact Reductions::contact() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return contact_;
+}
+
+void Reductions::set_contact(Contact contact) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  contact_ = std::move(contact);
+}
+
 void Reductions::advance(const std::vector<comm::Round>& awaited, const MayCome& may_come) {
   if (awaited.empty() && awaited_.empty() && !has_news()) return;
   for (const comm::Round& round : awaited) {

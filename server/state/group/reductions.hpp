@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -49,10 +50,18 @@ class Reductions {
   }
   /// Nothing until the other servers are known.
   std::optional<Place> place() const;
+  /// By what this server and the others prove to each other who they are, and where it can be reached. What place() is there, it is.
+  struct Contact {
+    std::string credential{};              ///< comm::Credential::text(): a secret
+    std::vector<std::string> addresses{};  ///< of this node
+  };
+  Contact contact() const;
   bool has_news() const noexcept { return has_news_.load(std::memory_order_relaxed); }
 
   // From the engine's thread
 
+  /// Once, before anybody knows the others.
+  void set_contact(Contact contact);
   /// At the beginning, and every now and then.
   void look_who_is_there();
   /// `awaited`: of RunRounds::take_awaited(); those of other channels are not looked at.
@@ -72,6 +81,7 @@ class Reductions {
   mutable std::mutex mutex_;
   std::vector<Contribution> came_;
   std::optional<Place> place_;
+  Contact contact_;
   std::atomic<bool> has_news_{false};  // only asked in loops: the mutex orders the rest
 };
 

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dask arrays over the blocks of all servers, by what each says of its blocks: one task for each server and variable, where the server's
+blocks fill a box of the whole."""
+import itertools
+
+import dask.array as da
+import numpy as np
+
+from ..scripting.blocks import Array, Owner
+from ..scripting.iteration import Iteration
+
+_MOST_CELLS_OF_A_BOX = 64  # of the grid that all boxes cut the whole into
+
+
+def said_of(iteration, names):
+    """What a server says of its own blocks: {name: {"global", "blocks": [[rank, block, extent, position, level]]}}; of blocks without
+    their ghosts. For JSON."""
+    said = {}
+    for name in names:
+        blocks = [[b.rank, b.block, list(b.data.shape), None if b.position is None else list(b.position), b.level]
+                  for b in iteration.blocks(name)]
+        said[name] = {"global": list(iteration.global_extent(name)), "blocks": blocks}
+    return said
+
+
+class _Blocks:
+    """Of one variable on one server, as it says."""
+
+    def __init__(self, server, told):
+        self.server = server
+        self.all = [Owner(rank, number, level, None if position is None else tuple(position)) for rank, number, _, position, level in
+                    told["blocks"]]
+        self.extents = [tuple(extent) for _, _, extent, _, _ in told["blocks"]]
+
+    def boxes(self):
+        """[(low, shape)]: one, if the blocks fill it; else one for each."""
+        each = [(owner.low, extent) for owner, extent in zip(self.all, self.extents) if 0 not in extent]
+        if len(each) < 2:
+            return each
+        low = tuple(map(min, zip(*(low for low, _ in each))))
+        high = tuple(map(max, zip(*(tuple(map(sum, zip(low, shape))) for low, shape in each))))
+        shape = tuple(h - l for h, l in zip(high, low))
+        whole = np.zeros(shape, bool) if np.prod(shape) == sum(np.prod(s) for _, s in each) and len(each) < 64 else None
+        if whole is None:
+            return each
+        for at, size in each:
+            whole[tuple(slice(a - l, a - l + n) for a, l, n in zip(at, low, size))] = True
+        return [(low, shape)] if whole.all() else each
+
+
+class RunIteration(Iteration):
+    """One iteration of the whole run. own: that of this server. said: {server: said_of()}. submit(server, name, part): the future of such a
+    chunk; see node.py."""
+
+    def __init__(self, own, said, submit):
+        super().__init__(own.model, own.number, own.complete, own.parameters, own.time)
+        self.events = own.events
+        self._said, self._submit = said, submit
+        self._arrays = {}
+        self.tasks = 0
+
+    def names(self):
+        there = set().union(*self._said.values())
+        return [variable.name for variable in self.model.variables if variable.name in there]
+
+    def blocks(self, name, include_ghosts=False):
+        raise RuntimeError("blocks are where they were written: with scope=\"run\" there are arrays alone")
+
+    def array(self, name):
+        if name not in self._arrays:
+            self._arrays[name] = self._made(name)
+        return self._arrays[name]
+
+    def _made(self, name):
+        variable = self.model.by_name[name]
+        servers = [_Blocks(server, told[name]) for server, told in sorted(self._said.items()) if name in told]
+        servers = [each for each in servers if each.all]
+        if variable.has_global:
+            extent = next(told[name]["global"] for told in self._said.values() if name in told)
+            array = self._placed(variable, servers, extent)
+        elif variable.varies:
+            array = self._appended(variable, servers)
+        else:
+            array = self._stacked(variable, servers)
+        if name in self.model.coordinate_variables:
+            array.data = array.data.compute()  # xarray makes an index of it
+        return array
+
+    def _chunk(self, server, variable, part, shape):
+        self.tasks += 1
+        return da.from_delayed(self._submit(server, variable.name, part), shape, variable.dtype)
+
+    def _placed(self, variable, servers, extent):
+        boxes = [(each.server, low, shape) for each in servers for low, shape in each.boxes()]
+        chunks = [self._chunk(server, variable, {"kind": "box", "low": low, "shape": shape}, shape) for server, low, shape in boxes]
+        return Array(tuple(d.name for d in variable.dimensions), grid(boxes, chunks, tuple(extent), variable), {})
+
+    def _appended(self, variable, servers):
+        flat = any(d.varying for d in variable.dimensions[1:])
+        dims = ("block_element",) if flat else tuple(d.name for d in variable.dimensions)
+        chunks, elements = [], []
+        for each in servers:
+            counts = [int(np.prod(extent)) if flat else extent[0] for extent in each.extents]
+            shape = (sum(counts), *(() if flat else each.extents[0][1:]))
+            chunks.append(self._chunk(each.server, variable, {"kind": "rows", "flat": flat}, shape))
+            elements += [(owner.rank, owner.number, owner.level, count) for owner, count in zip(each.all, counts)]
+        counts = [count for *_, count in elements]
+        said = {"rank": [rank for rank, *_ in elements]}
+        if elements[0][2] is not None:
+            said["level"] = [level for _, _, level, _ in elements]
+        coords = {f"{dims[0]}_{what}": (dims[0], np.repeat(np.array(of_block, "i4"), counts)) for what, of_block in said.items()}
+        return Array(dims, da.concatenate(chunks), coords, elements=tuple(elements))
+
+    def _stacked(self, variable, servers):
+        dims = tuple(d.name for d in variable.dimensions)
+        extents = [extent for each in servers for extent in each.extents]
+        largest = tuple(map(max, zip(*extents)))
+        part = {"kind": "side by side", "shape": largest, "fill": variable.fill}
+        chunks = [self._chunk(each.server, variable, part, (len(each.all), *largest)) for each in servers]
+        whole, owners = da.concatenate(chunks), [owner for each in servers for owner in each.all]
+        has_levels = owners[0].level is not None
+        if len(owners) == 1 and not has_levels:
+            return Array(dims, whole[0], {})
+        if not has_levels:
+            owners = [Owner(owner.rank, owner.number) for owner in owners]
+        return Array(("block", *dims), whole, {}, owners)
+
+
+def grid(boxes, chunks, extent, variable):
+    """One array of chunks that lie at boxes (server, low, shape); where boxes have the same cells the last one counts, and cells without
+    any have the variable's fill."""
+    if not extent:
+        return chunks[-1]
+    edges = [sorted({0, extent[d], *(low[d] for _, low, _ in boxes), *(low[d] + shape[d] for _, low, shape in boxes)})
+             for d in range(len(extent))]
+    shape = tuple(len(each) - 1 for each in edges)
+    if np.prod(shape, dtype=np.int64) > _MOST_CELLS_OF_A_BOX * (len(boxes) + 1):
+        raise ValueError(f'"{variable.name}": its {len(boxes)} blocks lie so that no grid of chunks has them; take scope="node", and '
+                         "ctx.reduce for what is of the whole run")
+    owner = np.full(shape, -1)
+    for number, (_, low, size) in enumerate(boxes):
+        owner[tuple(slice(edges[d].index(low[d]), edges[d].index(low[d] + size[d])) for d in range(len(extent)))] = number
+    cells = np.empty(shape, object)
+    for cell in itertools.product(*map(range, shape)):
+        low = tuple(edges[d][c] for d, c in enumerate(cell))
+        high = tuple(edges[d][c + 1] for d, c in enumerate(cell))
+        cells[cell] = _cell(owner[cell], low, high, boxes, chunks, variable)
+    return da.block(cells.tolist())
+
+
+def _cell(number, low, high, boxes, chunks, variable):
+    if number < 0:
+        return da.full(tuple(h - l for h, l in zip(high, low)), variable.fill, variable.dtype)
+    _, at, size = boxes[number]
+    if at == low and tuple(map(sum, zip(at, size))) == high:
+        return chunks[number]
+    return chunks[number][tuple(slice(l - a, h - a) for l, h, a in zip(low, high, at))]
+
+

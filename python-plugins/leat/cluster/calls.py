@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A call of a function of the whole run: all servers lend their blocks of an iteration, the first one of them calls the function, and
+each gets its memory back when that has returned, or when the first one is gone."""
+import json
+import threading
+import time
+import traceback
+import uuid
+
+from ..scripting import reductions
+
+_MEETINGS = 4            # until all are workers of one scheduler: one of them may have been started anew meanwhile
+_LOOK_SECONDS = 0.1      # for workers that are gone
+_RELEASE_SECONDS = 2     # for the cluster to forget chunks
+_PREFIX = "leat-chunk-"
+
+
+class RunCall:
+    """script: of this process, with its `cluster` or None. iteration: LiveIteration."""
+
+    def __init__(self, script, function, iteration, context, services):
+        self._script, self._function, self._iteration = script, function, iteration
+        self._context, self._services = context, services
+        self._token = f"{uuid.uuid4().hex[:8]}-{iteration.number}"
+        self._prefix = f"{_PREFIX}{self._token}-"
+
+    def __call__(self):
+        """Raises what the function raises, on the first server alone."""
+        from . import node
+        cluster = self._cluster()
+        node.lend(self._token, self._iteration)
+        try:
+            said = self._meet(cluster)
+            first = min(said)
+            try:
+                if said[first]["server_token"] == self._token:
+                    _FirstServer(self, cluster, said).call()
+            finally:
+                self._gather("end", "")
+        finally:
+            node.end(self._token)
+            self._await_release(cluster)
+
+    def _cluster(self):
+        if self._script.cluster is None:
+            try:
+                from .members import Cluster
+            except ImportError as error:
+                raise ImportError(f'arrays="dask": {error.name} is not installed in this Python: pip install "dask[distributed]"') from None
+            self._script.cluster = Cluster(self._script.name, self._services.contact(), lambda text: self._services.log("info", text))
+        return self._script.cluster
+
+    def _meet(self, cluster):
+        """{server: what it says}: all are workers of the scheduler of the first. All servers decide the same, since all have the same."""
+        from .arrays import said_of
+        from .members import VERSIONS
+        names = [name for name in self._wanted() if name in self._iteration.names()]
+        own = {"server_token": self._token, "blocks": said_of(self._iteration, names), "versions": VERSIONS,
+               "complete": bool(self._iteration.complete)}
+        why = ""
+        for _ in range(_MEETINGS):
+            said = self._gather("meet", {**own, "scheduler": cluster.scheduler_card(), "worker": cluster.worker_card(), "why": why})
+            _expect_same_versions(said)
+            first = said[min(said)]
+            card = first["scheduler"]
+            if card is None:
+                if first["server_token"] == self._token:
+                    cluster.start_scheduler()
+                continue
+            if all(each["worker"] and each["worker"]["of"] == card["id"] for each in said.values()):
+                return said
+            try:
+                cluster.join(card)
+                why = ""
+            except ConnectionError as error:
+                why = str(error)
+        lacking = {server: each["why"] or "it is not there" for server, each in said.items() if not each["worker"]}
+        raise ConnectionError("the servers of the run are no cluster: " + "; ".join(f"server {s}: {text}" for s, text in lacking.items()))
+
+    def _wanted(self):
+        if self._function.variables is None:
+            return self._iteration.names()
+        return [v.name for v in (*self._function.variables, *self._function.beside)]
+
+    def _gather(self, what, words):
+        """{server: what it said}"""
+        data = reductions.packed(words)
+        said = self._context._ask(["of run", what], [reductions.Said(data)])["columns"][0]
+        return {server: json.loads(text[1:]) for server, text in said.items()}
+
+    def _await_release(self, cluster):
+        """The scheduler tells workers to forget what nobody refers to; views that are left then become copies."""
+        until = time.monotonic() + _RELEASE_SECONDS
+        while cluster.holds(self._prefix) and time.monotonic() < until:
+            time.sleep(0.001)
+
+
+class _FirstServer:
+    """Calls the function, with arrays over all servers."""
+
+    def __init__(self, call, cluster, said):
+        self._call, self._cluster, self._said = call, cluster, said
+        self._client = cluster.client()
+        self._futures, self._lost, self._over = [], set(), threading.Event()
+
+    def call(self):
+        from .arrays import RunIteration
+        of_call, function = self._call, self._call._function
+        watch = threading.Thread(target=self._watch, daemon=True)
+        watch.start()
+        end = None
+        try:
+            whole = RunIteration(of_call._iteration, {server: each["blocks"] for server, each in self._said.items()}, self._submit)
+            whole.complete = all(each["complete"] for each in self._said.values()) and not of_call._context.servers_missing
+            names = None if function.variables is None else [v.name for v in function.variables]
+            with self._client.as_current():
+                ds, end = whole.dataset(names, function.declaration.arrays)
+                of_call._context._begin(function, ds)
+                function.declaration.function(ds, of_call._context)
+        except BaseException as error:
+            if self._lost:
+                raise ConnectionError(self._why_lost()) from None
+            traceback.clear_frames(error.__traceback__)
+            raise
+        finally:
+            self._over.set()
+            watch.join()
+            ds = None
+            if end:
+                end()
+            self._release()
+
+    def _submit(self, server, name, part):
+        from . import node
+        made = self._client.submit(node.chunk, self._said[server]["server_token"], name, part, pure=False, retries=0,
+                                   workers=[self._said[server]["worker"]["address"]], allow_other_workers=False,
+                                   key=f"{_PREFIX}{self._said[server]['server_token']}-{name}-{uuid.uuid4().hex}")
+        self._futures.append(made)
+        return made
+
+    def _watch(self):
+        """A task of a worker that is gone would wait for it for ever."""
+        wanted = {each["worker"]["address"] for each in self._said.values()}
+        while not self._over.wait(_LOOK_SECONDS):
+            self._lost = wanted - self._cluster.workers()
+            if self._lost:
+                self._client.cancel(list(self._futures), force=True)
+                return
+
+    def _why_lost(self):
+        servers = [str(server) for server, each in self._said.items() if each["worker"]["address"] in self._lost]
+        return f"the worker of server {', '.join(servers)} was lost during the call: it was killed, or its node cannot be reached"
+
+    def _release(self):
+        futures, self._futures = self._futures, []
+        for future in futures:
+            future.release()
+
+
+def _expect_same_versions(said):
+    first = said[min(said)]["versions"]
+    for server, each in said.items():
+        if each["versions"] != first:
+            raise RuntimeError(f"server {server} has {_text(each['versions'])}, server {min(said)} has {_text(first)}: workers of a cluster "
+                               "have to be the same; <scripts interpreter=\"...\"> names one for all")
+
+
+def _text(versions):
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This process in the cluster of a script: a worker of it; on the first server of the run its scheduler and its client too."""
+import asyncio
+import logging
+import os
+import shutil
+import socket
+import tempfile
+import threading
+import uuid
+
+import dask
+import distributed
+
+# A worker that hangs is taken out by then; what is computed has the script's own time limit.
+_SETTINGS = {"distributed.scheduler.worker-ttl": "30 s", "distributed.comm.timeouts.connect": "10 s",
+             "distributed.worker.daemon": True, "distributed.admin.tick.limit": "1 hour"}
+_CONNECT_SECONDS = 5
+VERSIONS = {"Python": ".".join(map(str, os.sys.version_info[:2])), "dask": dask.__version__, "distributed": distributed.__version__}
+
+
+class Cluster:
+    """contact: with authority, certificate and key (PEM), and addresses of this node. log(text): for people."""
+
+    def __init__(self, name, contact, log):
+        self.name, self._contact, self._log = name, contact, log
+        dask.config.set(_SETTINGS)
+        logging.getLogger("distributed").setLevel(logging.ERROR)
+        own = {f"tls_{role}_{kind}": value for role in ("client", "worker", "scheduler")
+               for kind, value in (("cert", contact.certificate), ("key", contact.key))}
+        self._security = distributed.Security(tls_ca_file=contact.authority, require_encryption=True, **own)
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True, name="leat-cluster").start()
+        self._scheduler = self._worker = self._client = None
+        self._card = self._of = None  # of the own scheduler; the id of the one that the worker is of
+
+    def scheduler_card(self):
+        """Where the own scheduler is, for the others; None: there is none."""
+        return self._card
+
+    def worker_card(self):
+        """{"of": id of its scheduler, "address"}, or None."""
+        return {"of": self._of, "address": self._worker.address} if self._is_connected() else None
+
+    def start_scheduler(self):
+        addresses = self._contact.addresses or ["127.0.0.1"]
+        host = addresses[0] if len(addresses) == 1 else None
+        self._scheduler = self._run(self._started(lambda: distributed.Scheduler(
+            host=host, port=0, protocol="tls", security=self._security, dashboard=_has_dashboard(), dashboard_address="127.0.0.1:0")))
+        self._card = {"id": uuid.uuid4().hex, "addresses": addresses, "port": int(self._scheduler.address.rpartition(":")[2])}
+        self._say_dashboard()
+
+    def _say_dashboard(self):
+        port = getattr(self._scheduler, "services", {}).get("dashboard")
+        if port is not None:
+            host = socket.gethostname()
+            self._log(f"Dask's dashboard: http://127.0.0.1:{port.port} on {host}; from elsewhere: ssh -L {port.port}:127.0.0.1:{port.port} "
+                      f"{host}")
+
+    def join(self, card):
+        """Makes this process a worker of that scheduler. ConnectionError when it cannot be reached."""
+        if self._of == card["id"] and self._is_connected():
+            return
+        self._leave()
+        address, own = reached(card)
+        folder = tempfile.mkdtemp(prefix="leat-dask-")
+        try:
+            self._worker = self._run(self._started(lambda: distributed.Worker(
+                f"tls://{address}:{card['port']}", host=own, nthreads=len(os.sched_getaffinity(0)), memory_limit=0,
+                local_directory=folder, security=self._security, dashboard=False, name=f"{self.name}-{uuid.uuid4().hex[:6]}",
+                death_timeout=_CONNECT_SECONDS)))
+        except Exception as error:
+            raise ConnectionError(f"the scheduler at {address}, port {card['port']}, does not take it: {error}") from None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # nothing is ever written there, and a process that is killed leaves none
+        self._of = card["id"]
+
+    def client(self):
+        """Of the own scheduler."""
+        if self._client is None:
+            self._client = distributed.Client(self._scheduler.address, security=self._security, timeout=_CONNECT_SECONDS)
+        return self._client
+
+    def workers(self):
+        """Addresses of those that the own scheduler has now."""
+        return set(self._scheduler.workers)
+
+    def holds(self, prefix):
+        """The own worker has results of tasks with such keys yet."""
+        return self._worker is not None and any(str(key).startswith(prefix) for key in list(self._worker.data))
+
+    def close(self):
+        if self._client is not None:
+            self._client.close(timeout=2)
+        self._leave()
+        if self._scheduler is not None:
+            self._end(self._scheduler)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _is_connected(self):
+        return self._worker is not None and self._worker.status.name == "running"
+
+    def _leave(self):
+        worker, self._worker, self._of = self._worker, None, None
+        if worker is not None:
+            self._end(worker)
+
+    def _end(self, server):
+        try:
+            self._run(asyncio.wait_for(server.close(), 2))
+        except Exception:  # it may be gone, and so may be the other end
+            pass
+
+    async def _started(self, make):
+        return await make()
+
+    def _run(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+
+def reached(card):
+    """(address of the scheduler that can be reached, address of this node on the way there)."""
+    why = []
+    for address in card["addresses"]:
+        try:
+            with socket.create_connection((address, card["port"]), _CONNECT_SECONDS) as there:
+                return address, there.getsockname()[0]
+        except OSError as error:
+            why.append(f"{address}: {error.strerror or error}")
+    raise ConnectionError(f"the cluster's scheduler cannot be reached at port {card['port']}: {'; '.join(why)}. `leat check --network` says "
+                          "what is closed")
+
+
+def _has_dashboard():
+    try:
+        import bokeh  # noqa: F401
+        return True
+    except ImportError:
+        return False
