@@ -23,12 +23,12 @@ def whole(iteration, ranks):
 
 
 class ClusterRun(NodesRun):
-    """nodes: lists of ranks. code: of the script "of_run"."""
+    """nodes: lists of ranks. code: of the script "of_run". attributes: of <folder>."""
 
-    def __init__(self, folder, nodes, code, more="", **others):
+    def __init__(self, folder, nodes, code, more="", attributes="", **others):
         put(folder, "of_run", code)
         ranks = sum(map(len, nodes))
-        super().__init__(folder, config(field(ranks, more), **others), nodes)
+        super().__init__(folder, config(field(ranks, more), folder=attributes, **others), nodes)
 
     def init(self):
         super().init()

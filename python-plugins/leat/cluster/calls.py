@@ -27,19 +27,23 @@ class RunCall:
     def __call__(self):
         """Raises what the function raises, on the first server alone."""
         from . import node
-        cluster = self._cluster()
+        cluster, is_whole = self._cluster(), False
         node.lend(self._token, self._iteration)
         try:
             said = self._meet(cluster)
             first = min(said)
             try:
                 if said[first]["server_token"] == self._token:
+                    self._expect_all(said)
                     _FirstServer(self, cluster, said).call()
             finally:
-                self._gather("end", "")
+                is_whole = self._await_end(first)
         finally:
             node.end(self._token)
-            self._await_release(cluster)
+            if is_whole:
+                self._await_release(cluster)
+            else:
+                cluster.leave()  # the one that has its scheduler is gone, or computes for too long
 
     def _cluster(self):
         if self._script.cluster is None:
@@ -77,6 +81,23 @@ class RunCall:
         lacking = {server: each["why"] or "it is not there" for server, each in said.items() if not each["worker"]}
         raise ConnectionError("the servers of the run are no cluster: " + "; ".join(f"server {s}: {text}" for s, text in lacking.items()))
 
+    def _await_end(self, first):
+        """The first server has called the function; False: it is gone."""
+        try:
+            return first in self._gather("end", "")
+        except TimeoutError:
+            raise TimeoutError(f"{self._function.declaration.name}, which server {first} calls, has not returned in time; this server takes "
+                               "its memory back") from None
+
+    def _expect_all(self, said):
+        """Else what is missing would be taken for data."""
+        servers = range(self._services.place().servers)
+        missing = [str(server) for server in servers if server not in said]
+        if missing and not self._function.declaration.incomplete:
+            raise RuntimeError(f"server {', '.join(missing)} gave nothing of iteration {self._iteration.number}: "
+                               f"{self._function.declaration.name} is not called. With @leat.on_iteration(incomplete=True) it is, and "
+                               "has fill values in their place")
+
     def _wanted(self):
         if self._function.variables is None:
             return self._iteration.names()
@@ -102,6 +123,7 @@ class _FirstServer:
         self._call, self._cluster, self._said = call, cluster, said
         self._client = cluster.client()
         self._futures, self._lost, self._over = [], set(), threading.Event()
+        self._began = time.monotonic()
 
     def call(self):
         from .arrays import RunIteration
@@ -144,12 +166,13 @@ class _FirstServer:
         while not self._over.wait(_LOOK_SECONDS):
             self._lost = wanted - self._cluster.workers()
             if self._lost:
-                self._client.cancel(list(self._futures), force=True)
+                self._cluster.close_client()
                 return
 
     def _why_lost(self):
         servers = [str(server) for server, each in self._said.items() if each["worker"]["address"] in self._lost]
-        return f"the worker of server {', '.join(servers)} was lost during the call: it was killed, or its node cannot be reached"
+        return (f"the worker of server {', '.join(servers)} was lost {time.monotonic() - self._began:.1f} s after the call began: it was "
+                "killed, its node cannot be reached, or the call has taken longer than its timeout")
 
     def _release(self):
         futures, self._futures = self._futures, []

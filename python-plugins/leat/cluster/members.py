@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """This process in the cluster of a script: a worker of it; on the first server of the run its scheduler and its client too."""
 import asyncio
+import contextlib
 import logging
 import os
 import shutil
@@ -26,6 +27,7 @@ class Cluster:
         self.name, self._contact, self._log = name, contact, log
         dask.config.set(_SETTINGS)
         logging.getLogger("distributed").setLevel(logging.ERROR)
+        logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)  # see join()
         own = {f"tls_{role}_{kind}": value for role in ("client", "worker", "scheduler")
                for kind, value in (("cert", contact.certificate), ("key", contact.key))}
         self._security = distributed.Security(tls_ca_file=contact.authority, require_encryption=True, **own)
@@ -61,7 +63,7 @@ class Cluster:
         """Makes this process a worker of that scheduler. ConnectionError when it cannot be reached."""
         if self._of == card["id"] and self._is_connected():
             return
-        self._leave()
+        self.leave()
         address, own = reached(card)
         folder = tempfile.mkdtemp(prefix="leat-dask-")
         try:
@@ -89,33 +91,46 @@ class Cluster:
         """The own worker has results of tasks with such keys yet."""
         return self._worker is not None and any(str(key).startswith(prefix) for key in list(self._worker.data))
 
+    def close_client(self):
+        """Whoever waits for it, in whatever thread, waits in vain no longer: CancelledError."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close(timeout=1)
+
+    def leave(self):
+        """At once: what the worker holds it forgets, and the rest does not wait."""
+        worker, self._worker, self._of = self._worker, None, None
+        if worker is not None:
+            with contextlib.suppress(TimeoutError):
+                asyncio.run_coroutine_threadsafe(_forget(worker), self._loop).result(0.2)
+            asyncio.run_coroutine_threadsafe(_closed(worker), self._loop)
+
     def close(self):
-        if self._client is not None:
-            self._client.close(timeout=2)
-        self._leave()
-        if self._scheduler is not None:
-            self._end(self._scheduler)
+        self.close_client()
+        for each in (self._worker, self._scheduler):
+            if each is not None:
+                self._run(_closed(each))
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _is_connected(self):
         return self._worker is not None and self._worker.status.name == "running"
-
-    def _leave(self):
-        worker, self._worker, self._of = self._worker, None, None
-        if worker is not None:
-            self._end(worker)
-
-    def _end(self, server):
-        try:
-            self._run(asyncio.wait_for(server.close(), 2))
-        except Exception:  # it may be gone, and so may be the other end
-            pass
 
     async def _started(self, make):
         return await make()
 
     def _run(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+
+async def _forget(worker):
+    worker.data.clear()
+
+
+async def _closed(server):
+    try:
+        await asyncio.wait_for(server.close(), 2)
+    except Exception:  # it may be gone, and so may be the other end
+        pass
 
 
 def reached(card):

@@ -11,7 +11,7 @@ _declared = []  # by the script that is being loaded
 class Declaration:
     """One function of a script. variables: names, or None for all. every: calls at iterations that this divides. products: patterns
     of what it takes that stores and other scripts have made; publishes: names of what it makes of that. events: names; some: called
-    only where one of them happens. scope: "node", or "run": once for all servers."""
+    only where one of them happens. scope: "node", or "run": once for all servers; incomplete: also where one gave nothing."""
     function: object
     variables: list = None
     every: int = 1
@@ -20,6 +20,7 @@ class Declaration:
     publishes: tuple = ()
     events: tuple = ()
     scope: str = "node"
+    incomplete: bool = False
 
     @property
     def name(self):
@@ -50,7 +51,8 @@ class Declaration:
             return f"{self.name}{signature} must take the data and the context: def {self.name}(ds, ctx)"
 
 
-def on_iteration(function=None, *, variables=None, every=1, arrays=None, products=None, publishes=None, scope="node"):
+def on_iteration(function=None, *, variables=None, every=1, arrays=None, products=None, publishes=None, scope="node",
+                 incomplete=False):
     """Decorator: calls `function(ds, ctx)` at each iteration that `every` divides and in which all `variables` were written.
 
     variables: names as in the XML, groups in front ("fields/temperature"); None: whatever there is.
@@ -59,6 +61,7 @@ def on_iteration(function=None, *, variables=None, every=1, arrays=None, product
     scope: "node": each server calls it, with the blocks of its own ranks. "run": it is called on one server, with Dask arrays over
     all servers of the run, whose chunks lie where they were written; other servers wait, no rank does. Each iteration is waited
     for, as with when-slow="wait".
+    incomplete: with scope="run": it is called also where a server gave nothing, because it has died; then ds has fill values.
     products: what it takes that plugins of stores and other scripts make of an iteration: "<source>/<name>" with the wildcards of
     a shell, or a list of such. Then it is called when that is there, ds has it under that name, and variables=None is none.
     What other scripts make comes by itself: a function that also asks for variables does not get it.
@@ -83,7 +86,8 @@ def on_iteration(function=None, *, variables=None, every=1, arrays=None, product
                          "servers; ask for variables")
 
     def declare(declared):
-        _declared.append(Declaration(declared, variables, every, arrays, tuple(products or ()), tuple(publishes or ()), scope=scope))
+        _declared.append(Declaration(declared, variables, every, arrays, tuple(products or ()), tuple(publishes or ()), scope=scope,
+                                     incomplete=incomplete))
         return declared
     return declare if function is None else declare(function)
 
