@@ -34,7 +34,7 @@ Key key_at_random() {
   return key_of(seed);
 }
 
-bool add(X509* to, X509* issuer, int what, const char* value) {
+bool add_extension(X509* to, X509* issuer, int what, const char* value) {
   X509V3_CTX context;
   X509V3_set_ctx(&context, issuer, to, nullptr, nullptr, 0);
   const std::shared_ptr<X509_EXTENSION> made(X509V3_EXT_conf_nid(nullptr, &context, what, value),
@@ -55,20 +55,21 @@ Cert signed_one(const std::string& name, const Key& key, const Cert& issuer, con
   X509* const self = made.get();
   if (!made || !serial || !key || !by) return nullptr;
   X509* const above = issuer ? issuer.get() : self;
-  const bool good =
-      X509_set_version(self, X509_VERSION_3) == 1 && BN_rand(serial.get(), 127, 0, 0) == 1 &&
-      BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(self)) &&
-      ASN1_TIME_set_string_X509(X509_getm_notBefore(self), kAlways) == 1 &&
-      ASN1_TIME_set_string_X509(X509_getm_notAfter(self), kForEver) == 1 &&
-      set_name(X509_get_subject_name(self), name) &&
-      X509_set_issuer_name(self, X509_get_subject_name(above)) == 1 &&
-      X509_set_pubkey(self, key.get()) == 1 &&
-      add(self, above, NID_basic_constraints, issuer ? "critical,CA:FALSE" : "critical,CA:TRUE") &&
-      add(self, above, NID_key_usage,
-          issuer ? "critical,digitalSignature" : "critical,keyCertSign") &&
-      add(self, above, NID_subject_key_identifier, "hash") &&
-      add(self, above, NID_authority_key_identifier, "keyid") &&
-      X509_sign(self, by.get(), nullptr) > 0;
+  const bool good = X509_set_version(self, X509_VERSION_3) == 1 &&
+                    BN_rand(serial.get(), 127, 0, 0) == 1 &&
+                    BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(self)) &&
+                    ASN1_TIME_set_string_X509(X509_getm_notBefore(self), kAlways) == 1 &&
+                    ASN1_TIME_set_string_X509(X509_getm_notAfter(self), kForEver) == 1 &&
+                    set_name(X509_get_subject_name(self), name) &&
+                    X509_set_issuer_name(self, X509_get_subject_name(above)) == 1 &&
+                    X509_set_pubkey(self, key.get()) == 1 &&
+                    add_extension(self, above, NID_basic_constraints,
+                                  issuer ? "critical,CA:FALSE" : "critical,CA:TRUE") &&
+                    add_extension(self, above, NID_key_usage,
+                                  issuer ? "critical,digitalSignature" : "critical,keyCertSign") &&
+                    add_extension(self, above, NID_subject_key_identifier, "hash") &&
+                    add_extension(self, above, NID_authority_key_identifier, "keyid") &&
+                    X509_sign(self, by.get(), nullptr) > 0;
   return good ? made : nullptr;
 }
 

@@ -23,11 +23,11 @@ def put(folder, name, code):
     return path
 
 
-def config(data=ROW, scripts="", folder="", skip=False, **others):
+def config(data=ROW, scripts="", folder="", skip=False, interpreter=sys.executable, **others):
     """XML with <scripts scripts><folder path="analysis" folder/></scripts>. Scripts see all iterations unless they may skip."""
     if not skip and "when-slow" not in folder:
         folder += ' when-slow="wait"'
-    text = f'<scripts interpreter="{sys.executable}" {scripts}><folder path="analysis" {folder}/></scripts><log level="debug"/>'
+    text = f'<scripts interpreter="{interpreter}" {scripts}><folder path="analysis" {folder}/></scripts><log level="debug"/>'
     return xml(data, log=text, **others)
 
 

@@ -39,12 +39,12 @@ class _Blocks:
             return each
         low = tuple(map(min, zip(*(low for low, _ in each))))
         high = tuple(map(max, zip(*(tuple(map(sum, zip(low, shape))) for low, shape in each))))
-        shape = tuple(h - l for h, l in zip(high, low))
+        shape = tuple(end - begin for end, begin in zip(high, low))
         whole = np.zeros(shape, bool) if np.prod(shape) == sum(np.prod(s) for _, s in each) and len(each) < 64 else None
         if whole is None:
             return each
         for at, size in each:
-            whole[tuple(slice(a - l, a - l + n) for a, l, n in zip(at, low, size))] = True
+            whole[tuple(slice(first - begin, first - begin + n) for first, begin, n in zip(at, low, size))] = True
         return [(low, shape)] if whole.all() else each
 
 
@@ -150,10 +150,10 @@ def grid(boxes, chunks, extent, variable):
 
 def _cell(number, low, high, boxes, chunks, variable):
     if number < 0:
-        return da.full(tuple(h - l for h, l in zip(high, low)), variable.fill, variable.dtype)
+        return da.full(tuple(end - begin for end, begin in zip(high, low)), variable.fill, variable.dtype)
     _, at, size = boxes[number]
     if at == low and tuple(map(sum, zip(at, size))) == high:
         return chunks[number]
-    return chunks[number][tuple(slice(l - a, h - a) for l, h, a in zip(low, high, at))]
+    return chunks[number][tuple(slice(begin - first, end - first) for begin, end, first in zip(low, high, at))]
 
 

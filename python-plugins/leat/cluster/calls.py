@@ -86,8 +86,8 @@ class RunCall:
         try:
             return first in self._gather("end", "")
         except TimeoutError:
-            raise TimeoutError(f"{self._function.declaration.name}, which server {first} calls, has not returned in time; this server takes "
-                               "its memory back") from None
+            raise TimeoutError(f"{self._function.declaration.name}, which server {first} calls, has not returned in time; this server "
+                               "takes its memory back") from None
 
     def _expect_all(self, said):
         """Else what is missing would be taken for data."""
@@ -184,8 +184,8 @@ def _expect_same_versions(said):
     first = said[min(said)]["versions"]
     for server, each in said.items():
         if each["versions"] != first:
-            raise RuntimeError(f"server {server} has {_text(each['versions'])}, server {min(said)} has {_text(first)}: workers of a cluster "
-                               "have to be the same; <scripts interpreter=\"...\"> names one for all")
+            raise RuntimeError(f"server {server} has {_text(each['versions'])}, server {min(said)} has {_text(first)}: workers of a "
+                               "cluster have to be the same; <scripts interpreter=\"...\"> names one for all")
 
 
 def _text(versions):

@@ -142,8 +142,8 @@ def reached(card):
                 return address, there.getsockname()[0]
         except OSError as error:
             why.append(f"{address}: {error.strerror or error}")
-    raise ConnectionError(f"the cluster's scheduler cannot be reached at port {card['port']}: {'; '.join(why)}. `leat check --network` says "
-                          "what is closed")
+    raise ConnectionError(f"the cluster's scheduler cannot be reached at port {card['port']}: {'; '.join(why)}. `leat check --network` "
+                          "says what is closed")
 
 
 def _has_dashboard():

@@ -23,7 +23,7 @@ _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.mremap.restype = ctypes.c_void_p
 _libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
 _MAP_FAILED = ctypes.c_void_p(-1).value
-_MREMAP_MAYMOVE, _MREMAP_FIXED = 1, 2  # Linux' sys/mman.h
+_MREMAP_MAYMOVE, _MREMAP_FIXED = 1, 2  # as Linux has them: mremap(2)
 
 
 class ExpiredError(RuntimeError):

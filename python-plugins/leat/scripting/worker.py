@@ -177,7 +177,8 @@ class Worker:
         except Exception as why:  # its state cannot be read back, for example
             error, whole = f"{type(why).__name__}: {why}", ""
         functions = [{"every": f.declaration.every, "variables": _varying(f.variables), "beside": _varying(f.beside),
-                      "name": f.declaration.name, "products": f.declaration.products, "publishes": f.declaration.publishes, "scope": f.declaration.scope,
+                      "name": f.declaration.name, "products": f.declaration.products, "publishes": f.declaration.publishes,
+                      "scope": f.declaration.scope,
                       "events": [list(self._model.events).index(name) for name in f.events]} for f in script.functions]
         return ({"functions": functions, "error": error, "whole": whole},)
 

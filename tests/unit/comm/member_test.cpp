@@ -18,6 +18,12 @@ Columns marked(Rank rank, const Round& round) {
           Gathered{{{rank, std::to_string(rank * 1000 + round.number % 1000)}}}};
 }
 
+// The same for many servers, each of which would keep what a thousand others have said.
+Columns summed(Rank rank, const Round& round) {
+  return {Integers{Op::sum,
+                   {std::int64_t{1} << rank % 60, std::int64_t{rank} * rank * rank, round.number}}};
+}
+
 // Rounds of all servers, some of which skip some; rounds of some servers, in a channel of which others
 // do not know; and the ends of both channels.
 std::vector<Round> rounds_of(std::uint64_t seed, Rank rank) {
@@ -176,7 +182,8 @@ void run_with_faults(std::uint64_t seed, bool restarts) {
     plan.size = static_cast<Rank>(std::atoi(size));
     plan.fan_out = 32;
   }
-  SimulatedServers servers(plan, {[seed](Rank rank) { return rounds_of(seed, rank); }, marked});
+  SimulatedServers servers(plan, {[seed](Rank rank) { return rounds_of(seed, rank); },
+                                  plan.size < 500 ? marked : summed});
   const Faults faults = disturb(&servers, plan.size, restarts);
   servers.run(servers.now_ns() + 20 * kSecond);
   SCOPED_TRACE("seed " + std::to_string(seed) + ": " + std::to_string(plan.size) +

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs on several emulated nodes with a script of the whole run."""
+import pathlib
+import subprocess
+import sys
+
 import numpy as np
 from leat_run import data
 from nodes_run import NodesRun
@@ -22,13 +26,24 @@ def whole(iteration, ranks):
     return np.concatenate([block(iteration, rank) for rank in range(ranks)])
 
 
+def python_with_newest_dask():
+    """From PyPI; that of the tests is Debian's."""
+    root = pathlib.Path(__file__).parents[2]
+    done = subprocess.run([root / "tools/python_environment", root / "tools/dask.txt"], capture_output=True, text=True, check=True)
+    return done.stdout.strip() + "/bin/python"
+
+
+def interpreters():
+    return {"Debian": sys.executable, "PyPI": python_with_newest_dask()}
+
+
 class ClusterRun(NodesRun):
     """nodes: lists of ranks. code: of the script "of_run". attributes: of <folder>."""
 
-    def __init__(self, folder, nodes, code, more="", attributes="", **others):
+    def __init__(self, folder, nodes, code, more="", attributes="", environment=None, **others):
         put(folder, "of_run", code)
         ranks = sum(map(len, nodes))
-        super().__init__(folder, config(field(ranks, more), folder=attributes, **others), nodes)
+        super().__init__(folder, config(field(ranks, more), folder=attributes, **others), nodes, environment)
 
     def init(self):
         super().init()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""@leat.on_iteration(arrays="dask", scope="run"): arrays over all servers, called once, with the values that ranks wrote."""
+import h5py
+import numpy as np
+import pytest
+from cluster_run import ClusterRun, interpreters, rows_of, whole
+from leat_run import same_bits
+
+MEAN = """
+    import leat
+
+    @leat.on_iteration(variables=["u"], arrays="dask", scope="run")
+    def mean(ds, ctx):
+        u = ds["u"]
+        ctx.scalar("rows", u.shape[0])
+        ctx.scalar("chunks", u.data.npartitions)
+        ctx.scalar("largest", float(u.max().compute()))
+        ctx.store("profile", u.mean("y").compute())
+        ctx.store("all", u.compute())
+"""
+
+
+@pytest.mark.parametrize("nodes", [[[0]], [[0], [1]], [[0, 1], [2, 3]], [[0], [1], [2], [3]]])
+@pytest.mark.parametrize("dask", ["Debian", "PyPI"])
+def test_a_script_has_the_whole_field(tmp_path, nodes, dask):
+    ranks = sum(map(len, nodes))
+    with ClusterRun(tmp_path, nodes, MEAN, interpreter=interpreters()[dask]) as run:
+        run.init()
+        for i in range(4):
+            run.step(i)
+        run.finish()
+        assert "fail" not in run.log(), run.log()
+    rows = rows_of(tmp_path)
+    assert sorted(rows) == [0, 1, 2, 3]
+    for i, row in rows.items():
+        assert int(row["rows"]) == 8 * ranks and int(row["chunks"]) == len(nodes)
+        assert np.float64(row["largest"]) == whole(i, ranks).max()
+    stored = {}
+    for path in [*tmp_path.glob("run.h5"), *tmp_path.glob("run.parts/*/*.h5")]:
+        with h5py.File(path) as file:
+            if "scripts/of_run/all" in file:
+                group = file["scripts/of_run"]
+                stored.update(zip(group["iteration"][:].tolist(), zip(group["all"][:], group["profile"][:])))
+    assert sorted(stored) == [0, 1, 2, 3]
+    for i, (everything, profile) in stored.items():
+        assert same_bits(everything, whole(i, ranks))
+        with np.errstate(over="ignore"):
+            assert np.allclose(profile, whole(i, ranks).mean(axis=0), rtol=1e-12, equal_nan=True)
+
+
+def test_iterations_are_waited_for_and_none_is_left_out(tmp_path):
+    with ClusterRun(tmp_path, [[0], [1]], MEAN.replace("u = ds", "import time; time.sleep(0.1); u = ds"), skip=True) as run:
+        run.init()
+        for i in range(8):
+            run.step(i)
+        run.finish()
+    assert sorted(rows_of(tmp_path)) == list(range(8))
+
+
+WRONG = """
+    import leat
+
+    @leat.on_iteration(variables=["u"], {words})
+    def wrong(ds, ctx):
+        {body}
+"""
+
+
+@pytest.mark.parametrize("words, body, said", [
+    ('arrays="dask"', "pass", 'scope="run" and arrays="dask" go together'),
+    ('arrays="numpy", scope="run"', "pass", 'scope="run" and arrays="dask" go together'),
+    ('arrays="dask", scope="all"', "pass", '"node" or "run" is expected'),
+    ('arrays="dask", scope="run"', "ctx.reduce(1.0, 'sum')", "is not of functions of the whole run"),
+    ('arrays="dask", scope="run"', "ctx.blocks('u')", "is not of functions of the whole run"),
+    ('arrays="dask", scope="run"', "ctx.window(2)", "is not of functions of the whole run"),
+    ('arrays="dask", scope="run"', "ds['u'].map_blocks(lambda u: 1 / 0).compute() if hasattr(ds['u'], 'map_block') else 1 / 0",
+     "ZeroDivisionError"),
+])
+def test_what_cannot_be_is_an_error_with_a_reason(tmp_path, words, body, said):
+    with ClusterRun(tmp_path, [[0], [1]], WRONG.format(words=words, body=body)) as run:
+        run.init()
+        run.step(0)
+        run.finish()
+        assert said in run.log(), run.log()
+    assert rows_of(tmp_path) == {}
+
+
+def test_without_dask_the_script_says_what_to_install(tmp_path):
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "distributed.py").write_text('raise ModuleNotFoundError("No module named distributed", name="distributed")\n')
+    with ClusterRun(tmp_path, [[0], [1]], MEAN, environment={"PYTHONPATH": str(hidden)}) as run:
+        run.init()
+        run.step(0)
+        run.finish()
+        assert 'pip install "dask[distributed]"' in run.log(), run.log()
