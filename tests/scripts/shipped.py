@@ -55,7 +55,7 @@ class Context:
 
 def load(path):
     """A script of the examples as a module; its `leat` has the decorator only, which notes what was asked for."""
-    def on_iteration(variables=None, every=1, products=None, publishes=None):
+    def on_iteration(variables=None, every=1, arrays=None, products=None, publishes=None, scope="node"):
         def mark(function):
             function.variables, function.every = variables, every
             return function

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a function of the whole run gets is what one of a node gets that has all ranks: same arrays, names, coordinates and attributes."""
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from leat_run import Run
+from leat_run import BUILD, Run
 from nodes_run import NodesRun
 from script_run import config, put
 
@@ -87,3 +89,23 @@ def by_rank(ds):
         if f"{dim}_rank" in ds.variables:
             ds = ds.isel({dim: np.argsort(ds[f"{dim}_rank"].values, kind="stable")})
     return ds
+
+
+@pytest.mark.parametrize("servers", [1, 4, 5])
+def test_a_replay_gives_the_same_arrays(tmp_path, servers):
+    put(tmp_path, "keep", KEEP.format(words='arrays="dask", scope="run"', folder=tmp_path))
+    with NodesRun(tmp_path, config(VARIABLES), [[0, 1], [2, 3]]) as run:
+        write(run.init(), 3)
+        run.finish()
+    live = kept(tmp_path)
+    assert len(live) == 3
+    for path in tmp_path.glob("*.pickle"):
+        path.unlink()
+    words = ["run.h5", "analysis/keep.py", "--nodes", str(servers), "--interpreter", sys.executable]
+    said = subprocess.run([BUILD / "bin/leat", "replay", *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert said.returncode == 0, said
+    replayed = kept(tmp_path)
+    assert sorted(replayed) == sorted(live)
+    for i, ds in replayed.items():
+        for name in ("u", "ghosts", "own", "few", "still"):
+            assert live[i][name].variable.identical(ds[name].variable), (i, name, live[i][name], ds[name])

@@ -327,7 +327,7 @@ def plate(iteration):
 
 EXPECTED = [  # of each function on the page, after iterations 0 to 5
     {"t_max": 316}, {"mean_of_left_edge": 309}, {"t_mean": 310.5}, {"hottest_so_far": 316}, {"change_in_5": 4},
-    {"furthest": 5}, {"hot_cells": 4}, {"t_mean_of_run": 310.5, "cells": 12}, {}]
+    {"furthest": 5}, {"hot_cells": 4}, {"t_mean_of_run": 310.5, "cells": 12}, {"t_max": 316}, {}]
 
 
 @pytest.mark.parametrize("code, expected", list(zip(re.findall(r"```python\n(.*?)```", PAGE, re.S), EXPECTED, strict=True)))

@@ -35,7 +35,7 @@ class RunCall:
             try:
                 if said[first]["server_token"] == self._token:
                     self._expect_all(said)
-                    _FirstServer(self, cluster, said).call()
+                    FirstServer(self._function, self._iteration, self._context, cluster, said).call()
             finally:
                 is_whole = self._await_end(first)
         finally:
@@ -116,29 +116,30 @@ class RunCall:
             time.sleep(0.001)
 
 
-class _FirstServer:
-    """Calls the function, with arrays over all servers."""
+class FirstServer:
+    """Calls the function, with arrays over all servers. cluster: with client(), workers() and close_client(). said: {server:
+    {"server_token", "blocks", "worker": {"address"}, "complete"}}."""
 
-    def __init__(self, call, cluster, said):
-        self._call, self._cluster, self._said = call, cluster, said
+    def __init__(self, function, iteration, context, cluster, said):
+        self._function, self._iteration, self._context = function, iteration, context
+        self._cluster, self._said = cluster, said
         self._client = cluster.client()
         self._futures, self._lost, self._over = [], set(), threading.Event()
         self._began = time.monotonic()
 
     def call(self):
         from .arrays import RunIteration
-        of_call, function = self._call, self._call._function
         watch = threading.Thread(target=self._watch, daemon=True)
         watch.start()
         end = None
         try:
-            whole = RunIteration(of_call._iteration, {server: each["blocks"] for server, each in self._said.items()}, self._submit)
-            whole.complete = all(each["complete"] for each in self._said.values()) and not of_call._context.servers_missing
-            names = None if function.variables is None else [v.name for v in function.variables]
+            whole = RunIteration(self._iteration, {server: each["blocks"] for server, each in self._said.items()}, self._submit)
+            whole.complete = all(each["complete"] for each in self._said.values()) and not self._context.servers_missing
+            names = None if self._function.variables is None else [v.name for v in self._function.variables]
             with self._client.as_current():
-                ds, end = whole.dataset(names, function.declaration.arrays)
-                of_call._context._begin(function, ds)
-                function.declaration.function(ds, of_call._context)
+                ds, end = whole.dataset(names, self._function.declaration.arrays)
+                self._context._begin(self._function, ds)
+                self._function.declaration.function(ds, self._context)
         except BaseException as error:
             if self._lost:
                 raise ConnectionError(self._why_lost()) from None

@@ -51,10 +51,14 @@ def _options():
     add("--output", metavar="FOLDER", help="For what the scripts make (default: <simulation>-replay)")
     add("--from", type=int, dest="first", metavar="ITERATION", help="The first iteration")
     add("--to", type=int, dest="last", metavar="ITERATION", help="The last iteration")
+    add("--nodes", type=int, default=1, metavar="N",
+        help="Functions of the whole run find the data on so many servers, each a worker of Dask in this process (default: 1)")
     add("--interpreter", metavar="PYTHON", help="Python with NumPy and h5py (default: python3 in PATH)")
     options = parser.parse_intermixed_args()
     if None not in (options.first, options.last) and options.first > options.last:
         parser.error(f"--from {options.first} is behind --to {options.last}")
+    if options.nodes < 1:
+        parser.error(f"--nodes {options.nodes}: at least 1")
     return options
 
 
@@ -80,8 +84,9 @@ class Tally:
 class Services:
     """What a Context needs of the world around. `current`: name of the script that is at work."""
 
-    def __init__(self, model, output, say):
+    def __init__(self, model, output, say, nodes):
         self.model, self.current = model, ""
+        self._nodes = nodes
         self._output, self._say = output, say
 
     def log(self, level, text):
@@ -95,6 +100,10 @@ class Services:
 
     def reduce(self, function, signature, columns):
         return self.place()().reduce(function, signature, columns)
+
+    def call_over_run(self, script, function, iteration, context):
+        from ..cluster.replayed import call
+        call(script, function, iteration, context, self._nodes)
 
     def set(self, parameter, value, scope):
         self.log("info", f"ctx.set(\"{parameter}\", {value!r}): only told, a replay has no simulation to steer")
@@ -147,7 +156,7 @@ class Replay:
         self._aside = put_aside(self._output) if is_own else None
         self._output.mkdir(parents=True, exist_ok=True)
         self._progress = Progress(sys.stderr, len(self._rows))
-        self._services = Services(run.model, self._output, self._progress.say)
+        self._services = Services(run.model, self._output, self._progress.say, options.nodes)
         self._interrupted = False
         self._tallies = [self._loaded(name, path) for name, path in unique_names(options.scripts).items()]
 
@@ -159,6 +168,7 @@ class Replay:
         except KeyboardInterrupt:
             pass  # between two calls
         for tally in self._tallies:
+            tally.script.close()
             tally.results.close()
         self._progress.clear()
         self._show_end()

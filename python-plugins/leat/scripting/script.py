@@ -144,10 +144,9 @@ class Script:
         return context, "\n".join(error for error in errors if error)
 
     def _call_over_run(self, function, iteration, context, services):
-        from ..cluster.calls import RunCall
         try:
             context._begin(function, None)
-            RunCall(self, function, iteration, context, services)()
+            services.call_over_run(self, function, iteration, context)
             return ""
         except BaseException as error:
             message, whole = describe(error)

@@ -191,9 +191,12 @@ class StoredIteration(Iteration):
             raise LookupError(f'ctx.blocks("{name}", include_ghosts=True): ghosts are not stored, so they cannot be replayed')
         return super().blocks(name, include_ghosts)
 
+    def is_whole(self, name):
+        """The file has one array of it, and not the blocks."""
+        return name in self._here and self._here[name].layout == "global"
+
     def own_values(self, name):
-        is_whole = name in self._here and self._here[name].layout == "global"
-        return [self.array(name).data] if is_whole else super().own_values(name)
+        return [self.array(name).data] if self.is_whole(name) else super().own_values(name)
 
     def _all_blocks(self, name):
         if self._here[name].layout == "global":

@@ -104,6 +104,10 @@ class Services:
         answer, _ = self._ask({"kind": "contact"})
         return types.SimpleNamespace(**{key: answer[key] for key in ("authority", "certificate", "key", "addresses")})
 
+    def call_over_run(self, script, function, iteration, context):
+        from ..cluster.calls import RunCall
+        RunCall(script, function, iteration, context, self)()
+
     def call_begins(self):
         """Who lives may have changed since the last."""
         self._place = None
