@@ -40,6 +40,9 @@ void Overflow::serve() {
 }
 
 void Overflow::request(const LeaseRequest& request) {
+  // Sent before the rank could see that another rank's request had its iteration dropped.
+  if (session_.iterations.is_dropped(request.iteration))
+    return session_.memory.answer_dropped(request);
   if (!session_.memory.leases().request(request))
     session_.memory.refuse(request, shm::RefusalReason::hopeless, request.iteration);
   serve();

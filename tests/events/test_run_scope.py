@@ -165,6 +165,31 @@ def test_an_iteration_that_one_server_drops_is_dropped_on_all_and_its_event_happ
     expect_parts(tmp_path, [[happened], [happened]])
 
 
+def test_ranks_that_have_no_room_at_one_time_are_all_answered(tmp_path):
+    """The first request drops the iteration; the others came before their ranks could see that."""
+    text = small_buffer("", "run").replace(' event="x"', "")
+    with NodesRun(tmp_path, text, [[0, 1], [2]]) as run:
+        a, b, c = run.init()
+        for rank in (a, b):  # the buffer is full of iteration 0 until c has ended it
+            assert rank.write("big", 1 << 20, 0).ok
+            rank.end()
+        server = run.server_of(0)
+        os.kill(server, signal.SIGSTOP)
+        for rank in (a, b):
+            rank.start("write", "big", 0, 1 << 20, 1)
+        time.sleep(0.2)  # both have asked
+        os.kill(server, signal.SIGCONT)
+        assert [rank.result().status for rank in (a, b)] == ["LEAT_DROPPED"] * 2
+        for rank in (a, b):
+            rank.end()
+        assert c.write("big", 1 << 20, 0).ok
+        c.end()
+        c.write("big", 1 << 20, 1)
+        c.end()
+        run.finish()
+    expect_parts(tmp_path, [[0], [0]])
+
+
 def test_with_scope_node_each_server_drops_by_itself(tmp_path):
     text = small_buffer("", "node").replace(' event="x"', "").replace('timeout="10s"', 'timeout="2s"')
     with NodesRun(tmp_path, text, [[0], [1]]) as run:
