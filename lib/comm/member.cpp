@@ -9,6 +9,9 @@ namespace {
 // Beyond those that all have, for observers.
 constexpr std::size_t kMostKept = 4096, kMostKeptBytes = 4 << 20;
 
+// Who will not contribute to a round is told within two of these that others wait for it, however long servers may be silent.
+constexpr std::int64_t kMostTickNs = 250'000'000;
+
 // A root that is none any more has made it, and the next one, or one after it, never heard of it.
 bool is_void(const Outcome& outcome, const View& view) {
   return outcome.epoch != view.epoch_of(outcome.sequence);
@@ -351,7 +354,7 @@ void Member::tick() {
     next_tick_ns_ = INT64_MAX;
     return;
   }
-  next_tick_ns_ = now_ns_ + settings_.silence_ns / 4;
+  next_tick_ns_ = now_ns_ + std::min(settings_.silence_ns / 4, kMostTickNs);
   if (view_.left.has(settings_.self)) {  // nobody waits for it, and it waits for nobody
     parent_.reset();
     children_.clear();

@@ -268,10 +268,11 @@ int Engine::finish(std::int64_t now_ns) {
 void Engine::leave_run() {
   if (session_.run.facts.has_all_ranks() || session_.run.facts.drained) return;
   RunRounds& rounds = session_.rounds;
-  const auto wait_at_most = [&rounds](std::int64_t ns, const auto& is_there) {
+  const auto wait_at_most = [&](std::int64_t ns, const auto& is_there) {
     const os::Deadline deadline = os::Deadline::in_ns(ns);
     while (!is_there() && !deadline.passed()) {
       rounds.advance();
+      session_.reductions.end(rounds.take_awaited());  // others may reduce yet
       os::pause_shortly();
     }
     rounds.advance();

@@ -76,7 +76,7 @@ class SimulatedServers {
         60 * kMilli;  ///< from one contribution to the next, and to the first
     std::int64_t least_delay_ns = 50 * kMicro, most_delay_ns = 150 * kMicro;
     std::int64_t most_journal_ns = 20 * kMilli;  ///< until something is written down
-    std::int64_t give_up_ns = 500 * kMilli;
+    std::int64_t silence_ns = 200 * kMilli, give_up_ns = 500 * kMilli;
   };
 
   SimulatedServers(const Plan& plan, Program program)
@@ -210,7 +210,7 @@ class SimulatedServers {
     settings.self = rank;
     settings.size = plan_.size;
     settings.fan_out = plan_.fan_out;
-    settings.silence_ns = 200 * kMilli;
+    settings.silence_ns = plan_.silence_ns;
     settings.give_up_ns = plan_.give_up_ns;
     settings.start_ns = 3 * kSecond;
     return settings;

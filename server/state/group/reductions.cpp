@@ -52,6 +52,17 @@ void Reductions::advance(const std::vector<comm::Round>& awaited, const MayCome&
     if (awaited_.erase(round) > 0) rounds_.contribute(round, {}, nullptr);
 }
 
+void Reductions::end(const std::vector<comm::Round>& awaited) {
+  contribute_what_came();
+  std::set<std::uint64_t> channels;
+  awaited_.insert(awaited.begin(), awaited.end());
+  for (const comm::Round& round : std::exchange(awaited_, {}))
+    if (round.channel >= channel::reductions && round.number != INT64_MAX)
+      channels.insert(round.channel);
+  for (const std::uint64_t channel : channels)
+    rounds_.contribute({channel, INT64_MAX}, {}, nullptr);
+}
+
 void Reductions::look_who_is_there() {
   if (!rounds_.has_begun()) return;
   const comm::RankSet there =

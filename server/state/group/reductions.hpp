@@ -66,6 +66,8 @@ class Reductions {
   void look_who_is_there();
   /// `awaited`: of RunRounds::take_awaited(); those of other channels are not looked at.
   void advance(const std::vector<comm::Round>& awaited, const MayCome& may_come);
+  /// In its place when nothing more comes of this server: it ends its part in channels that others wait for.
+  void end(const std::vector<comm::Round>& awaited);
 
  private:
   struct Contribution {

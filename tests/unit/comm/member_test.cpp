@@ -246,6 +246,21 @@ TEST(Member, NeedsTwoMessagesForARoundAndServerHoweverManyThereAre) {
   }
 }
 
+// However long servers may be silent: those that wait for it wait no longer for that.
+TEST(Member, IsToldWithinASecondOfARoundToWhichItWillContributeNothing) {
+  SimulatedServers::Plan plan;
+  plan.silence_ns = 15 * kSecond;
+  plan.give_up_ns = 30 * kSecond;
+  plan.fan_out = 1;  // one below the other
+  const auto of_the_last = [](Rank rank) {
+    return rank == 3 ? std::vector<Round>{{7, 0}} : std::vector<Round>();
+  };
+  SimulatedServers servers(plan, {of_the_last, marked});
+  servers.run(30 * kSecond);
+  ASSERT_EQ(servers.outcomes(3).size(), 1U);
+  EXPECT_LT(servers.last_outcome_ns(), 2 * kSecond);  // the last of them starts within 0.3 s
+}
+
 // One that a run cannot lose in a moment: rounds go on as if it were still there.
 TEST(Member, ThatLeadsHandsOverWhenItLeaves) {
   for (const Rank size : {2, 3, 8, 33}) {
