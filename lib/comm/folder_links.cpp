@@ -97,6 +97,17 @@ void remove_folder(int folder, const std::string& name) {
 
 // ---- the folder ----
 
+namespace {
+
+// Another server may make it at this moment.
+bool make_folder(const std::string& path) {
+  return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+}  // namespace
+
 FolderLinks::FolderLinks(const Settings& settings, const std::string& folder)
     : settings_(settings),
       path_(folder + '/' + folder_name(settings.run)),
@@ -106,6 +117,7 @@ Result<std::unique_ptr<FolderLinks>> FolderLinks::open(const Settings& settings,
                                                        const std::string& in) {
   std::unique_ptr<FolderLinks> links(new FolderLinks(settings, in));
   std::string why;
+  if (!make_folder(in) && errno == ENOENT && make_folder(folder_of(in))) make_folder(in);
   const os::UniqueFd folder = links->open_folder(&why);
   if (folder) {
     for (const std::string& left : names_in(folder.get(), links->home()))
@@ -120,7 +132,7 @@ Result<std::unique_ptr<FolderLinks>> FolderLinks::open(const Settings& settings,
 os::UniqueFd FolderLinks::open_folder(std::string* why) const {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   os::UniqueFd folder(::open(path_.c_str(), kFlags));
-  if (!folder && errno == ENOENT && mkdir(path_.c_str(), 0700) == 0)
+  if (!folder && errno == ENOENT && make_folder(path_))
     folder = os::UniqueFd(::open(path_.c_str(), kFlags));
   struct stat facts {};
   if (!folder || fstat(folder.get(), &facts) != 0) {
@@ -183,6 +195,8 @@ FolderLinks::~FolderLinks() {
   if (!is_last) return;
   for (const std::string& each : others) remove_folder(folder_.get(), each);
   rmdir(path_.c_str());
+  const std::string meeting = folder_of(path_);
+  if (rmdir(meeting.c_str()) == 0) rmdir(folder_of(meeting).c_str());
 }
 
 // ---- when ----

@@ -155,6 +155,16 @@ def test_four_pretended_nodes_give_the_bits_of_one_node(tmp_path):
 
 
 @with_nodes
+def test_servers_that_have_met_by_their_ranks_reach_each_other_by_a_folder(tmp_path):
+    heat_xml(tmp_path)
+    config = tmp_path / "heat.xml"
+    config.write_text(config.read_text().replace("<buffer", '<network carrier="folder"/><buffer'))
+    said = ended(start(tmp_path, 41))
+    assert said.count("they reach each other by the folder") == 4 and "goes on without" not in said, said
+    assert not (tmp_path / "heat.group").exists()
+
+
+@with_nodes
 def test_two_runs_at_once_do_not_disturb_each_other(tmp_path):
     folders = [tmp_path / "one", tmp_path / "other"]
     for folder in folders:

@@ -31,9 +31,10 @@ class FolderLinksTest : public ::testing::Test {
  protected:
   FolderLinksTest() {
     std::string name = (fs::temp_directory_path() / "leat-links-XXXXXX").string();
-    path_ = mkdtemp(name.data());
+    root_ = mkdtemp(name.data());
+    path_ = root_ + "/run.group/session";  // which nobody has made
   }
-  ~FolderLinksTest() override { fs::remove_all(path_); }
+  ~FolderLinksTest() override { fs::remove_all(root_); }
 
   FolderLinks::Settings settings(Rank self, Rank size = 2, const std::string& run = "run") const {
     return {self, size, run, 2000 * kMs, std::size_t{64} << 20};
@@ -45,9 +46,9 @@ class FolderLinksTest : public ::testing::Test {
     return {std::move(*links)};
   }
   fs::path of_run() const { return fs::path(path_) / "links-run"; }
-  bool is_empty() const { return fs::is_empty(path_); }
+  bool is_empty() const { return fs::is_empty(root_); }
 
-  std::string path_;
+  std::string root_, path_;
 };
 
 TEST_F(FolderLinksTest, CarryMessagesBothWaysAndLeaveNothing) {
@@ -136,12 +137,12 @@ TEST_F(FolderLinksTest, WhenTheFolderIsRemovedTheLinksAreMadeAnew) {
 }
 
 TEST_F(FolderLinksTest, AFolderIntoWhichOthersMayLookIsNotUsed) {
-  ASSERT_EQ(mkdir(of_run().c_str(), 0755), 0);
+  ASSERT_TRUE(fs::create_directories(of_run()));
   chmod(of_run().c_str(), 0755);
   Result<std::unique_ptr<FolderLinks>> links = FolderLinks::open(settings(0), path_);
   ASSERT_FALSE(links);
   EXPECT_NE(links.error().message.find("remove it"), std::string::npos);
-  fs::remove_all(path_);
+  fs::remove_all(root_);
   links = FolderLinks::open(settings(0), path_);
   ASSERT_FALSE(links);
   EXPECT_NE(links.error().message.find("No such file"), std::string::npos);
