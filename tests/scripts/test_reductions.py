@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from script_run import config, put, rows, script_run, table, write_iterations
+from script_run import ROW, config, put, rows, script_run, table, write_iterations
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../python-plugins"))
 from leat.scripting import reductions  # noqa: E402
@@ -159,6 +159,24 @@ def test_in_a_run_of_one_server_the_outcome_is_what_it_gives(tmp_path):
         write_iterations(run, range(3))
     assert "FAILED" not in run.log() and "script \"all\", iteration" not in run.log(), run.log()
     assert [int(row["n"]) for row in table(tmp_path, "all")] == [16, 16, 16]
+
+
+def test_a_variable_that_only_ranks_of_other_servers_have_written_has_no_values_here(tmp_path):
+    """Those servers reduce it; one that got an error instead would be missing from all later calls of the iteration."""
+    put(tmp_path, "absent", """
+        def process(ds, ctx):
+            assert "absent" not in ds
+            assert ctx.reduce("absent", "sum") == 0 and ctx.reduce("absent", "mean") != ctx.reduce("absent", "mean")
+            assert ctx.reduce("absent", "hist", bins=3, range=(0, 1))[0].tolist() == [0, 0, 0]
+            try:
+                ctx.reduce("absent", "min")
+            except ValueError as error:
+                assert "no server has an element" in str(error)
+                ctx.scalar("n", 1)
+        """)
+    with script_run(tmp_path, config(ROW + '<layout name="one" type="int" dimensions="1"/><variable name="absent" layout="one"/>')) as run:
+        write_iterations(run, range(2))
+    assert [int(row["n"]) for row in rows(tmp_path, "absent")] == [1, 1], run.log()
 
 
 @pytest.mark.parametrize("line, why", [

@@ -107,11 +107,16 @@ class Context:
         bins: how many (10), or their edges; range: (least, greatest), found over all servers where it is not given."""
         self._expect_call(f'reduce(..., "{op}")')
         if isinstance(value, str):
-            value = self._iteration.own_values(value)
+            value = self._values_of(value)
         try:
             return reductions.Reduction(self._ask).of(value, op, bins, range)
         except reductions.DoesNotFit as why:
             raise ValueError(f'ctx.reduce(..., "{op}"): {why}') from None
+
+    def _values_of(self, name):
+        """A function of all variables is called too where ranks of other servers alone have written this one: there it has none."""
+        asks_for_all = self._function is not None and self._function.variables is None
+        return self._iteration.no_values(name) if asks_for_all and name not in self._iteration.names() else self._iteration.own_values(name)
 
     def gather(self, value):
         """A list of what each server of the run has given, in their order; a server that is missing has no entry. value: a NumPy

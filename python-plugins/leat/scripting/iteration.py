@@ -2,6 +2,8 @@
 """One iteration as scripts see it: arrays, datasets, raw blocks."""
 from dataclasses import dataclass
 
+import numpy as np
+
 from .blocks import Block, array_of, own_part, product_in, records_of
 from .coordinates import beside
 from .datasets import make_dataset
@@ -46,6 +48,10 @@ class Iteration:
     def own_values(self, name):
         """Arrays that have each value of the variable once, without ghosts and without cells that nobody of here has."""
         return [block.data for block in self.blocks(name)]
+
+    def no_values(self, name):
+        """own_values() of a variable of which there is nothing here."""
+        return [np.zeros(0, self.model.variable(name).dtype)]
 
     def _all_blocks(self, name):
         raise NotImplementedError
