@@ -40,9 +40,6 @@ void Overflow::serve() {
 }
 
 void Overflow::request(const LeaseRequest& request) {
-  // Sent before the rank could see that another rank's request had its iteration dropped.
-  if (session_.iterations.is_dropped(request.iteration))
-    return session_.memory.answer_dropped(request);
   if (!session_.memory.leases().request(request))
     session_.memory.refuse(request, shm::RefusalReason::hopeless, request.iteration);
   serve();
@@ -145,6 +142,10 @@ bool Overflow::drop_requesting(const LeaseRequest& request,
   const bool any_waits = dispatcher_.pipeline().queue().first_number() ||
                          session_.iterations.oldest() < session_.iterations.least();
   if (!any_waits || session_.iterations.any(request.iteration, is_constant)) return false;
+  if (session_.iterations.is_dropped(request.iteration)) {  // by a request before this one
+    answer_dropped(request.iteration);
+    return true;
+  }
   drop_open(
       request.iteration,
       fmt::format("iterations before it were still waiting for output when rank {} ran out of "
@@ -168,6 +169,10 @@ void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
   record_dropped(iteration, why);
   session_.signals.iteration_dropped(iteration);
   for (const Block& block : *blocks) session_.memory.release(block);
+  answer_dropped(iteration);
+}
+
+void Overflow::answer_dropped(std::int64_t iteration) {
   for (const LeaseRequest& request : session_.memory.requests().take_unmet_of(iteration))
     session_.memory.answer_dropped(request);
 }

@@ -40,6 +40,7 @@ class Overflow {
   bool drop_waiting(const LeaseRequest& request);
   bool drop_requesting(const LeaseRequest& request,
                        const std::function<bool(const Block&)>& is_constant);
+  void answer_dropped(std::int64_t iteration);
   void record_dropped(std::int64_t iteration, const std::string& why);
   bool drops() const noexcept;
   std::string who_holds_memory(const LeaseRequest& request) const;
