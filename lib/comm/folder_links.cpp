@@ -227,7 +227,7 @@ LinkEvents FolderLinks::poll(std::int64_t until_ns, int wake) {
   }
   close_those_that_are_over();
   const std::int64_t until = events_.empty() ? next_ns(until_ns) : now_ns;
-  const std::int64_t wait_ns = std::clamp<std::int64_t>(until - now_ns, 0, 1000 * kOneMs);
+  const std::int64_t wait_ns = std::clamp<std::int64_t>(until - now_ns, 0, kMostSleepNs);
   const timespec wait{wait_ns / (1000 * kOneMs), wait_ns % (1000 * kOneMs)};
   pollfd waiting{wake, POLLIN, 0};
   ppoll(&waiting, 1, &wait, nullptr);

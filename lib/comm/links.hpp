@@ -45,7 +45,8 @@ class Links {
   virtual void want(std::optional<Rank> peer, std::int64_t now_ns) = 0;
   /// What is sent to a server without a link is lost.
   virtual void send(Rank to, std::string_view message) = 0;
-  /// Waits until `until_ns` of now_ns(), for whatever happens to links or until `wake` can be read.
+  static constexpr std::int64_t kMostSleepNs = 1'000'000'000;
+  /// Waits until `until_ns` of now_ns(), and no longer than kMostSleepNs, for whatever happens to links or until `wake` can be read.
   virtual LinkEvents poll(std::int64_t until_ns, int wake) = 0;
   /// A message that is longer ends the link that it is sent over.
   virtual std::size_t most_bytes() const noexcept = 0;

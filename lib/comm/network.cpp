@@ -4,9 +4,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "lib/comm/running_clock.hpp"
 #include "lib/os/clock.hpp"
 
 namespace leat::comm {
@@ -77,17 +79,20 @@ Network::Status Network::status() const {
 }
 
 void Network::work(const std::stop_token& stop) {
+  RunningClock clock(os::now_ns());
   while (!stop.stop_requested()) {
-    const std::int64_t now_ns = os::now_ns();
-    member_.set_time(now_ns);
+    const std::int64_t now_ns = os::now_ns(), shown_ns = clock.at(now_ns);
+    member_.set_time(shown_ns);
     carry_out_orders();
-    const bool has_ticked = tick(now_ns);
+    const bool has_ticked = tick(shown_ns);
     for (const auto& [to, message] : member_.take_messages()) links_->send(to, bytes_of(message));
     links_->want(member_.wanted_link(), now_ns);
     tell_links_who_is_gone();
     publish(has_ticked);
-    LinkEvents events = links_->poll(member_.next_tick_ns(), doorbell_.get());
-    member_.set_time(os::now_ns());
+    const std::int64_t until_ns = clock.moment_of(member_.next_tick_ns());
+    clock.sleeps_until(std::min(until_ns, os::now_ns() + Links::kMostSleepNs));
+    LinkEvents events = links_->poll(until_ns, doorbell_.get());
+    member_.set_time(clock.at(os::now_ns()));
     give_to_member(std::move(events));
   }
 }

@@ -352,7 +352,7 @@ LinkEvents TcpLinks::poll(std::int64_t until_ns, int wake) {
   }
   if (wanted_ && !is_trying()) until_ns = std::min(until_ns, next_try_ns_);
   if (!events_.empty()) until_ns = now_ns;
-  const std::int64_t wait_ns = std::clamp<std::int64_t>(until_ns - now_ns, 0, kSecond);
+  const std::int64_t wait_ns = std::clamp<std::int64_t>(until_ns - now_ns, 0, kMostSleepNs);
   const timespec wait{wait_ns / kSecond, wait_ns % kSecond};
   ppoll(waiting.data(), waiting.size(), &wait, nullptr);
   now_ns = os::now_ns();

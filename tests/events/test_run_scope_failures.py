@@ -292,3 +292,22 @@ def expect_lost_events(answers):
     """leat_finalize of all ranks of a node."""
     assert [answer.status for answer in answers] == ["LEAT_ERROR_LOST"] * len(answers), answers
     assert all("without the other servers of the run" in answer.error for answer in answers), answers
+
+
+def test_a_job_that_is_suspended_for_longer_than_every_timeout_goes_on_as_if_nothing_had_been(tmp_path):
+    with nodes(tmp_path, timeout="2s") as run:
+        ranks = run.init()
+        wait_until(lambda: run.log().count("which have met") == 2, "they meet")
+        for i in range(3):
+            step(ranks, i)
+        all_processes = [run.server_of(0), run.server_of(1), *(rank.process.pid for rank in ranks)]
+        for pid in all_processes:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(8)
+        for pid in all_processes:
+            os.kill(pid, signal.SIGCONT)
+        for i in range(3, 6):
+            step(ranks, i, all_of(i))
+        run.finish()
+        assert "without the other servers" not in run.log() and "too long" not in run.log(), run.log()
+    expect_parts(tmp_path, [[3, 4, 5], [3, 4, 5]])

@@ -122,7 +122,12 @@ class SimulatedServers {
                   }});
   }
   /// It does nothing for so long, and then all at once that has happened meanwhile.
-  void stop(Rank rank, std::int64_t ns) { of(rank).stopped_until_ns = now_ns_ + ns; }
+  void stop(Rank rank, std::int64_t ns) {
+    Server& server = of(rank);
+    const std::int64_t begin_ns = std::max(now_ns_, server.stopped_until_ns);
+    server.stopped_until_ns = std::max(begin_ns, now_ns_ + ns);
+    server.stopped_ns += server.stopped_until_ns - begin_ns;
+  }
   /// These reach each other only, and so do the others.
   void part(const RankSet& some, std::int64_t ns) {
     for (Rank rank = 0; rank < plan_.size; ++rank)
@@ -178,6 +183,7 @@ class SimulatedServers {
     bool is_dead = false;
     int side = 0;
     std::int64_t stopped_until_ns = 0, tick_ns = -1;
+    std::int64_t stopped_ns = 0;  ///< in all, as its RunningClock has it
     std::vector<Round> program{};
     std::size_t given = 0;  ///< of what is written down
     std::vector<std::string> refused{};
@@ -200,7 +206,7 @@ class SimulatedServers {
     if (server.is_dead || server.journal.starts != event.life) return;
     if (server.stopped_until_ns > now_ns_)
       return at(server.stopped_until_ns, event.rank, std::move(event.what));
-    if (server.member) server.member->set_time(now_ns_);
+    if (server.member) server.member->set_time(now_ns_ - server.stopped_ns);
     event.what();
     if (server.member) see_to(event.rank);
   }
@@ -219,7 +225,7 @@ class SimulatedServers {
   void start(Rank rank) {
     Server& server = of(rank);
     ++server.journal.starts;
-    server.member = std::make_unique<Member>(settings_of(rank), now_ns_);
+    server.member = std::make_unique<Member>(settings_of(rank), now_ns_ - server.stopped_ns);
     contribute_later(rank);
     see_to(rank);
   }
@@ -234,7 +240,7 @@ class SimulatedServers {
     server.given = server.journal.contributions.size();
     server.outcomes = server.journal.outcomes;
     ++server.journal.starts;
-    server.member = std::make_unique<Member>(std::move(settings), now_ns_);
+    server.member = std::make_unique<Member>(std::move(settings), now_ns_ - server.stopped_ns);
     contribute_later(rank);
     see_to(rank);
   }
@@ -308,7 +314,7 @@ class SimulatedServers {
     const std::int64_t tick_ns = server.member->next_tick_ns();
     if (tick_ns == INT64_MAX || tick_ns == server.tick_ns) return;
     server.tick_ns = tick_ns;
-    at(tick_ns, rank, [this, rank, tick_ns] {
+    at(tick_ns + server.stopped_ns, rank, [this, rank, tick_ns] {
       if (of(rank).member->next_tick_ns() == tick_ns) of(rank).member->tick();
     });
   }

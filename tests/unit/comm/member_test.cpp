@@ -227,6 +227,24 @@ TEST(Member, AgreesWithAllThatLiveWhateverHappens) {
   EXPECT_GT(observed, 0U);
 }
 
+// A job that is suspended, longer than anybody waits for a server.
+TEST(Member, GoesOnWithAllOthersAfterAllWereStopped) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimulatedServers::Plan plan;
+    plan.seed = seed;
+    plan.size = static_cast<Rank>(2 + seed);
+    SimulatedServers servers(plan, {[seed](Rank rank) { return rounds_of(seed, rank); }, marked});
+    servers.run(500 * kMilli);
+    for (Rank rank = 0; rank < plan.size; ++rank)
+      servers.stop(rank, 10 * kSecond + servers.between(0, 20 * kMilli));
+    servers.run(servers.now_ns() + 30 * kSecond);
+    for (Rank rank = 0; rank < plan.size; ++rank) {
+      EXPECT_EQ(servers.member(rank).why_alone(), "") << rank << " of seed " << seed;
+      EXPECT_EQ(servers.outcomes(rank).size(), servers.outcomes(0).size());
+    }
+  }
+}
+
 TEST(Member, OfAServerThatWasKilledGoesOnByItsJournal) { run_all_seeds(true); }
 
 TEST(Member, NeedsTwoMessagesForARoundAndServerHoweverManyThereAre) {
