@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Disturbances of functions of the whole run, which a Dask cluster of all servers calls: whatever is killed or stopped, what was computed is
+"""Disturbances of functions of the whole run, which a Dask cluster of all servers calls: whatever is killed or stopped, what was computed
 of the values that ranks wrote, and who was not called has been said."""
 import contextlib
 import os
