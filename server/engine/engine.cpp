@@ -152,7 +152,7 @@ void Engine::meet(Joining::Met met) {
   session_.rounds.begin(connect(session_.run, std::move(parts), wake_), std::move(names));
 }
 
-// Ranks that have yet to come may be the lowest ones.
+// Ranks that have yet to come may be the lowest ones. Where none comes any more, there is nothing to meet others for.
 void Engine::look_whether_ranks_are_here() {
   std::int32_t lowest = INT32_MAX;
   for (const ClientLink& each : session_.clients) {
@@ -160,7 +160,8 @@ void Engine::look_whether_ranks_are_here() {
     if (each.rank() < 0 || each.never_came()) return;
     lowest = std::min(lowest, each.rank());
   }
-  if (lowest != INT32_MAX) session_.joining.ranks_are_here(lowest);
+  if (lowest == INT32_MAX) return session_.joining.no_rank_comes();
+  session_.joining.ranks_are_here(lowest);
 }
 
 void Engine::tick() {

@@ -230,6 +230,21 @@ def test_a_server_that_finds_no_other_says_so_and_stores_what_it_has(tmp_path):
     check_nothing_left(tmp_path)
 
 
+def test_a_server_none_of_whose_ranks_ever_connects_ends(tmp_path):
+    """Its only rank is killed while it starts; events of the run wait for other servers, which it never looks for."""
+    with nodes(tmp_path, timeout="2s") as run:
+        run.ranks[2].start("init_ranks", run.config, run.session, 2, 4, 0, 1)
+        wait_until(run.servers, "its server")
+        server = run.server()
+        os.kill(server, signal.SIGSTOP)
+        run.ranks[2].kill()
+        os.kill(server, signal.SIGCONT)
+        wait_until(lambda: not run.servers(), "its end")
+        run.all_runtimes[0].mkdir()
+        for late in run.all_runtimes[1].glob("*.late"):
+            late.unlink()
+
+
 def test_when_the_journal_is_gone_no_event_happens_twice_and_it_is_said(tmp_path):
     with nodes(tmp_path, timeout="4s") as run:
         ranks = run.init()

@@ -80,6 +80,11 @@ void Joining::ranks_are_here(std::int32_t lowest) {
   begin_in_folder(lowest);
 }
 
+void Joining::no_rank_comes() {
+  if (!is_over_ && record_.why.empty() && since_ns_ == 0)
+    note("", "none of its ranks has connected");
+}
+
 void Joining::begin_in_folder(std::int32_t lowest) {
   try {
     thread_ = run_.executor.run(

@@ -61,6 +61,8 @@ class Joining {
   void take_offers(const std::string& offers);
   /// All ranks of this server have come, or are not waited for any more.
   void ranks_are_here(std::int32_t lowest);
+  /// None has, and none is waited for.
+  void no_rank_comes();
 
   bool has_news() const noexcept { return has_news_.load(std::memory_order_relaxed); }
   /// Once, when it is known.
