@@ -68,6 +68,7 @@ void Ending::warn_of_missing_events() {
 }
 
 void Ending::warn_of_run() {
+  session_.of_run.look_whether_alone();
   warn("events", session_.of_run.take_warnings());
   warn(Warning::kLostEvents, session_.of_run.take_lost());
   warn("steering", session_.run_steering.take_warnings());

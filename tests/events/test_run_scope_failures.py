@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -13,7 +14,7 @@ from control_run import ctl, wait_until
 from event_run import config, signals, step, write
 from leat_run import BUILD, LIMIT, Run, await_death
 from nodes_run import NodesRun
-from test_run_scope import STORES, all_of, check_nothing_left, expect_parts, nodes, servers, warnings
+from test_run_scope import EVENT, STORES, all_of, check_nothing_left, expect_parts, nodes, servers, warnings
 
 
 def due(said, ranks=range(4)):
@@ -243,6 +244,35 @@ def test_a_server_none_of_whose_ranks_ever_connects_ends(tmp_path):
         run.all_runtimes[0].mkdir()
         for late in run.all_runtimes[1].glob("*.late"):
             late.unlink()
+
+
+SLOW = """
+import time
+
+def process(ds, ctx):
+    time.sleep(0.4)
+    ctx.scalar("n", ctx.reduce(1, "sum"))
+"""
+
+
+def test_a_server_that_goes_alone_after_its_last_iteration_says_so(tmp_path):
+    """Scripts are still at work: what they reduce is its own from then on."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    scripts = f'<scripts interpreter="{sys.executable}"><script file="slow.py" when-slow="wait"/></scripts>'
+    with NodesRun(tmp_path, config(EVENT, STORES, more=scripts, timeout="2s"), [[0], [1]]) as run:
+        ranks = run.init()
+        for i in range(8):
+            step(ranks, i)
+        wait_until(lambda: of_run(run, 1, "agreed") == 7, "what they agree on")
+        server = run.server_of(0)
+        for rank in ranks:
+            rank.start("finalize")
+        time.sleep(0.7)  # both have ended all iterations, and know it of each other
+        os.kill(server, signal.SIGSTOP)
+        wait_until(lambda: "after its last iteration this server goes on without" in run.log(), "its word")
+        os.kill(server, signal.SIGCONT)
+        answers = [rank.result() for rank in ranks]
+        assert {each.status for each in answers} <= {"LEAT_OK", "LEAT_ERROR_TIMEOUT"}, answers
 
 
 def test_when_the_journal_is_gone_no_event_happens_twice_and_it_is_said(tmp_path):

@@ -205,14 +205,24 @@ void RunIterations::take_words(const comm::Outcome& outcome) {
                                        ", so that all nodes have the same iterations");
 }
 
+void RunIterations::note_alone(std::int64_t next) {
+  if (!rounds_.is_alone() || std::exchange(is_alone_, true)) return;
+  const std::int64_t first = std::min(next, rounds_.unsure_from());
+  const bool is_after_all = has_ended_ && first > reported_;
+  (holds_ && !is_after_all && !run_.facts.drained ? lost_ : warnings_)
+      .push_back(fmt::format(
+          "{} this server goes on without the other servers of the run: {}",
+          is_after_all ? "after its last iteration" : fmt::format("from iteration {} on", first),
+          rounds_.why_alone()));
+}
+
+void RunIterations::look_whether_alone() {
+  if (is_on() && has_ended_ && next_ > reported_) note_alone(next_);
+}
+
 // Who has died before it reported the iteration. All others are in it, or have ended.
 void RunIterations::note_missing(const comm::Outcome& outcome) {
-  if (rounds_.is_alone() && !std::exchange(is_alone_, true)) {
-    (holds_ && !run_.facts.drained ? lost_ : warnings_)
-        .push_back(fmt::format(
-            "from iteration {} on this server goes on without the other servers of the run: {}",
-            outcome.round.number, rounds_.why_alone()));
-  }
+  note_alone(outcome.round.number);
   const comm::RankSet missing = rounds_.dead() - outcome.of - missing_;
   if (missing.empty()) return;
   missing_ += missing;

@@ -86,6 +86,8 @@ class RunIterations {
   bool is_settled() const noexcept { return !is_on() || !holds_ || (has_ended_ && !waits()); }
   /// "iteration 12 waits for server node7", or "".
   std::string awaited() const;
+  /// It may go alone after its last iteration, while scripts and stores still reduce: it says so too.
+  void look_whether_alone();
   /// Of other servers, each once.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
   /// Why what happens here may be another thing than elsewhere.
@@ -108,6 +110,7 @@ class RunIterations {
   void take_events(const comm::Outcome& outcome);
   void take_words(const comm::Outcome& outcome);
   void note_missing(const comm::Outcome& outcome);
+  void note_alone(std::int64_t next);
 
   const Run& run_;
   const Clients& clients_;

@@ -58,6 +58,7 @@ bool RunRounds::advance() {
     if (!each) awaited_.push_back(round);
   }
   const comm::Group::Status status = group_->status();
+  if (status.why_alone.empty()) forget_confirmed(status.confirmed);  // alone, it confirms its own
   store(status);
   for (const comm::Outcome& each : outcomes) take(each);
   const auto again = std::exchange(again_, {});
@@ -65,9 +66,13 @@ bool RunRounds::advance() {
     if (done) done(outcome);
   if (outcomes.empty()) return !again.empty();
   group_->confirm(known_);
-  while (!unconfirmed_.empty() && unconfirmed_.front().sequence <= status.confirmed)
-    unconfirmed_.pop_front();
+  forget_confirmed(status.confirmed);
   return true;
+}
+
+void RunRounds::forget_confirmed(std::int64_t sequence) {
+  while (!unconfirmed_.empty() && unconfirmed_.front().sequence <= sequence)
+    unconfirmed_.pop_front();
 }
 
 // Not older than the outcomes that were taken before it.
@@ -122,7 +127,11 @@ std::string RunRounds::awaited() const {
 
 void RunRounds::apply(const RunView& record) {
   if (const auto up = read<comm::Up>(record.view)) view_ = up->view;
+  const bool goes_alone = why_alone_.empty() && !record.why_alone.empty();
   why_alone_ = record.why_alone;
+  for (const comm::Outcome& each : unconfirmed_)
+    if (goes_alone && each.round.channel == channel::iterations)
+      unsure_from_ = std::min(unsure_from_, each.round.number);
 }
 
 void RunRounds::apply(const RoundContributed& record) {

@@ -82,6 +82,9 @@ class RunRounds {
   /// It goes on without other servers that the run has; "".
   const std::string& why_alone() const noexcept { return why_alone_; }
   bool is_alone() const noexcept { return !why_alone_.empty(); }
+  /// Of a server that is alone, the first iteration of which others may have another outcome: not all of them had this one for
+  /// good. INT64_MAX: of none.
+  std::int64_t unsure_from() const noexcept { return unsure_from_; }
   std::string name_of(comm::Rank server) const;
   /// "server node7, server node9", or who it may be.
   std::string awaited() const;
@@ -105,6 +108,7 @@ class RunRounds {
   void note(const comm::Round& round, comm::Columns columns);
   void note(const comm::Outcome& outcome);
   void store(const comm::Outcome& outcome);
+  void forget_confirmed(std::int64_t sequence);
   void store(const comm::Group::Status& status);
 
   const Run& run_;
@@ -124,6 +128,7 @@ class RunRounds {
   std::int64_t known_ = 0, restarts_ = 0;
   comm::View view_;
   std::string why_alone_;
+  std::int64_t unsure_from_ = INT64_MAX;
 };
 
 /// The iteration of a reduction's number, and that number.
