@@ -26,6 +26,14 @@ class Tally:
     server_stops: int = 0
     cycles: int = 0
     moments: int = 0
+    cuts: int = 0        # of cables between nodes
+    full_disks: int = 0
+    read_only: int = 0
+    alone: int = 0       # servers that went on without the others, and said so
+    compared: int = 0    # blocks and iterations of runs on several nodes,
+    events: int = 0      # events of the run, iterations with a steered value, and reductions: so often the judge looked
+    steered: int = 0
+    reduced: int = 0
     hangs: int = 0
     lost: int = 0
     wrong: int = 0
@@ -242,7 +250,7 @@ def told_of(said):
 def iterations_in(message):
     """Those that the table of leat_finalize names: "8, 15-59" in its column of that name."""
     lines = message.replace("|", "\n").split("\n")
-    head = next((line for line in lines if "iterations" in line and "ranks" in line), None)
+    head = next((line for line in lines if all(word in line for word in ("iterations", "ranks", "bytes"))), None)
     if head is None:
         return set()
     first, end = head.index("iterations"), head.index("bytes")

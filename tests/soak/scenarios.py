@@ -12,6 +12,7 @@ import time
 
 import groups
 import h5py
+import networks
 import test_resumed
 from judge import Output, Said, Tally, judge, judge_block, judge_tables
 from leat_run import Run, data, same_bits, xml
@@ -423,5 +424,6 @@ SCENARIOS = {
     "late ranks of a second server": (groups.late_ranks_of_a_second_server, 1),
     "nodes disturbed in leat_init": (groups.nodes_disturbed_in_init, 1),
     "absent ranks with sync": (groups.absent_ranks_with_sync, 1),
+    "nodes with a network": (networks.nodes_disturbed, 6),
     "server rank dies in leat_split": (groups.server_rank_dies_in_split, 1),
 }

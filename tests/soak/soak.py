@@ -25,6 +25,10 @@ LANES = 2
 FULL = 10  # minutes, of which this much is asked
 ASKED = {"server_kills": (100, "SIGKILLs of the server"), "server_stops": (100, "SIGSTOPs and SIGCONTs of the server"),
          "cycles": (1000, "cycles of start and stop"), "moments": (500, "kills of the file writer at a write")}
+# On several nodes. Cables can be cut only where the system lets us make networks, so nothing is asked of it.
+NETWORKS = {"cuts": "cut cables", "full_disks": "full disks", "read_only": "read-only folders",
+            "alone": "servers that said they went alone", "compared": "blocks and iterations", "events": "events of the run",
+            "steered": "iterations with a steered value", "reduced": "reductions compared"}
 COLUMNS = {"runs": "runs", "kills": "kills", "stops": "stops", "hangs": "hangs", "lost": "lost", "wrong": "wrong bytes",
            "leftovers": "leftovers"}
 
@@ -120,6 +124,7 @@ def report(soak):
           f"+ {ALLOWANCE:g} s + what the machine made that process late by.")
     for name, (count, what) in ASKED.items():
         print(f"{getattr(total, name):6d} {what} (a soak of {FULL} minutes: at least {count})")
+    print("on several nodes: " + ", ".join(f"{getattr(total, name)} {what}" for name, what in NETWORKS.items()))
     print(f"{total.added:6.2f} s in calls for each kill or stop, in the worst run")
     for note in total.notes:
         print(note)

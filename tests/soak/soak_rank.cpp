@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank of the simulation that `make soak` disturbs. It computes, hands over its variables in
-// every iteration, and writes one line for each call into a file, at once: what it had been told
-// survives its own death.
+// every iteration, and writes one line for each call into a file, as calls.hpp has it.
 //
 //   soak_rank <config> <session> <rank> <ranks> <iterations> <pause in us> <file of what was said>
 //
@@ -9,14 +8,8 @@
 //   level <iteration> :<block>   <status> <ns> <late>
 //   end   <iteration> -          <status> <ns> <late>
 //
-// late: ns that a thread of this process, which only sleeps, was late by at most during the call:
-// the machine's, or a SIGSTOP's, not Leat's.
 // All bytes and shapes follow from SOAK_WORLD, rank, iteration and variable; world.py knows how.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <optional>
@@ -25,62 +18,15 @@
 #include <vector>
 
 #include "client-api/api/leat.h"
+#include "tests/soak/calls.hpp"
 #include "tests/support/test_bytes.hpp"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
+using leat::soak::asked;
 
-constexpr milliseconds kNap(10);
-constexpr milliseconds kLong(100);
 constexpr std::size_t kSmall = 64, kLarge = 64 << 10, kColumns = 20, kRows = 6, kLeased = 4096;
 constexpr std::uint32_t kPatches = 3;  // that a rank has at most in an iteration
-
-// The number in this word of the environment, else 0.
-std::int64_t asked(const char* name) {
-  const char* text = std::getenv(name);
-  return text ? std::atoll(text) : 0;
-}
-
-std::int64_t ns(Clock::duration time) { return std::chrono::nanoseconds(time).count(); }
-
-// How late the machine makes this process.
-class Lateness {
- public:
-  Lateness() : napper_([this] { nap(); }) {}
-  ~Lateness() {
-    ended_ = true;
-    napper_.join();
-  }
-  void start() { worst_ = 0; }
-  std::int64_t worst() const { return worst_; }
-
- private:
-  void nap() {
-    while (!ended_) {
-      const Clock::time_point until = Clock::now() + kNap;
-      std::this_thread::sleep_until(until);
-      const std::int64_t late = ns(Clock::now() - until);
-      if (late > worst_) worst_ = late;
-    }
-  }
-  std::atomic<bool> ended_ = false;
-  std::atomic<std::int64_t> worst_ = 0;
-  std::thread napper_;
-};
-
-class Said {
- public:
-  explicit Said(const char* path) : file_(open(path, O_WRONLY | O_CREAT | O_APPEND, 0644)) {}
-  void line(const std::string& text) const {
-    const std::string all = text + "\n";
-    if (write(file_, all.data(), all.size()) != static_cast<ssize_t>(all.size())) std::abort();
-  }
-
- private:
-  int file_;
-};
 
 class Simulation {
  public:
@@ -102,16 +48,7 @@ class Simulation {
  private:
   template <class Call>
   leat_status call(const std::string& what, Call make) {
-    lateness_.start();
-    const Clock::time_point begin = Clock::now();
-    const leat_status status = make();
-    const Clock::duration took = Clock::now() - begin;
-    if (took > kLong) std::this_thread::sleep_for(3 * kNap);  // the napper says how late it was
-    std::string error = status < 0 ? leat_last_error() : "";
-    for (char& c : error) c = c == '\n' ? '|' : c;
-    said_.line(what + " " + leat_status_name(status) + " " + std::to_string(ns(took)) + " " +
-               std::to_string(lateness_.worst()) + " " + error);
-    return status;
+    return said_.make(what, make);
   }
 
   // What this variable holds in this iteration; world.py has the same.
@@ -200,8 +137,7 @@ class Simulation {
   }
 
   leat_ranks ranks_;
-  Said said_;
-  Lateness lateness_;
+  leat::soak::Calls said_;
   std::int64_t now_ = 0;
   std::uint64_t result_ = 0;
   const std::int64_t filler_ = asked("SOAK_FILLER"), world_ = asked("SOAK_WORLD");
