@@ -233,17 +233,25 @@ def judge_same_iterations(run, servers):
                 run.tally.blame("wrong", f"iteration {iteration} is on node {first.number} and was dropped on node {second.number}")
 
 
-def is_deferred(run, server, iteration):
-    """It has dropped the iteration before by itself, as it may: what was to happen there happens in the next one, on this server."""
-    by_itself = drops(run) == "node" or iteration > server.missing_from
-    return by_itself and iteration - 1 in server.dropped
+def deferred(run, first, second):
+    """Iterations in which an event happens on the first one later than on the second, as it has dropped the one in which it was to happen
+    by itself, as it may. Each stands for one that it has dropped before."""
+    by_itself = [i for i in sorted(first.dropped) if drops(run) == "node" or i >= first.missing_from]
+    owed = [i for i in by_itself if i in second.snap.rows or i in second.dropped]
+    found = set()
+    for iteration in sorted(set(first.snap.rows) - set(second.snap.rows)):
+        if owed and owed[0] < iteration:
+            owed.pop(0)
+            found.add(iteration)
+    return found
 
 
 def judge_events(run, servers):
     """Events of the run happen in the same iteration on all servers that are together."""
     for first, second in pairs(servers):
+        later = deferred(run, first, second)
         for iteration in first.snap.rows:
-            is_apart = first.is_apart(iteration) or second.is_apart(iteration) or is_deferred(run, first, iteration)
+            is_apart = first.is_apart(iteration) or second.is_apart(iteration) or iteration in later
             if is_apart or not second.has_ended(iteration) or iteration not in second.run.rows:
                 continue
             run.tally.events += 1
