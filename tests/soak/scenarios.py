@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 
+import clusters
 import groups
 import h5py
 import networks
@@ -425,5 +426,6 @@ SCENARIOS = {
     "nodes disturbed in leat_init": (groups.nodes_disturbed_in_init, 1),
     "absent ranks with sync": (groups.absent_ranks_with_sync, 1),
     "nodes with a network": (networks.nodes_disturbed, 6),
+    "function of the whole run": (clusters.function_of_the_whole_run, 2),
     "server rank dies in leat_split": (groups.server_rank_dies_in_split, 1),
 }
