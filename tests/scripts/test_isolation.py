@@ -309,6 +309,7 @@ def test_half_a_picture_of_a_killed_session_is_removed_by_the_next(folder):
     with script_run(folder, config()) as run:
         write_iterations(run, range(2))
         wait_until(lambda: parts(folder), "half a picture")
+        os.kill(run.server(), signal.SIGSTOP)  # it would see that its files go, and end its worker
         for left in (*run.segments(), *run.runtime.iterdir()):  # before the kill: no other run on the machine stores it now
             left.unlink()
         run.kill_all()
