@@ -78,7 +78,7 @@ CASES = {
     "def process(ds): pass": ["s.py:1", "process(ds) must take the data and the context: def process(ds, ctx)"],
     "x = 1": ["has no function for Leat", "def process(ds, ctx)"],
     "import leat\n@leat.on_iteration(every=0)\ndef f(ds, ctx): pass": ["line 2", "a whole number from 1 is expected"],
-    "import leat\n@leat.on_iteration(arrays='list')\ndef f(ds, ctx): pass": ['"xarray" or "numpy" is expected'],
+    "import leat\n@leat.on_iteration(arrays='list')\ndef f(ds, ctx): pass": ['"xarray", "numpy" or "dask" is expected'],
     "def process(ds, ctx): ds.temperature[0] = 1": ["read-only", "T = ds.temperature.copy()"],
     "def process(ds, ctx): ctx.scalar('x', 'text')": ['ctx.scalar("x", ...): a number is expected'],
     "def process(ds, ctx): ctx.scalar('x', ds.temperature)": ["a number is expected", "shape (8,)"],

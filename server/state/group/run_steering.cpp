@@ -10,8 +10,11 @@ namespace leat::server {
 namespace {
 
 // Iterations from the furthest rank to the one that a value holds from.
-constexpr std::int64_t kLeastLead = 2, kMostFirstLead = 4096, kMostLead = 1 << 20;
-constexpr double kLeastSeconds = 0.5;
+constexpr std::int64_t kLeastLead = 2, kMostFirstLead = 1 << 16, kMostLead = 1 << 20;
+// All servers have to hear within half of it that all can: a loaded machine may keep a server from that for long.
+constexpr double kLeastSeconds = 2;
+constexpr std::int64_t kPaceWindowNs = 100'000'000;
+constexpr double kForget = 0.8;  // of a pace, each time that it is measured
 
 }  // namespace
 
@@ -42,13 +45,15 @@ void RunSteering::contributed() {
 
 void RunSteering::take(const std::vector<std::pair<comm::Rank, RunWords>>& words,
                        const comm::Outcome& outcome, std::int64_t latest) {
+  measure_pace(latest);
   for (const auto& [server, said] : words) {
     if (said.ends) ended_ += server;
-    for (const auto& [number, is_good] : said.votes) {
+    for (const auto& [number, wanted] : said.votes) {
       for (RunProposal& each : proposals_) {
         if (each.number != number) continue;
         std::erase(each.awaited, server);
-        if (!is_good) each.refused.push_back(server);
+        if (wanted != 0) each.refused.push_back(server);
+        each.wanted = std::max(each.wanted, wanted);
       }
     }
   }
@@ -84,10 +89,32 @@ void RunSteering::propose(RunProposal* proposal, const comm::RankSet& voters, st
   proposal->effective = latest + 1 + order.lead;
   proposal->awaited = voters.ranks();
   proposal->refused.clear();
+  proposal->wanted = 0;
+  const std::int64_t needed = lead_at_this_pace();
   const bool is_good =
-      !is_live_ || parameters_.steering().propose(order.parameter, order.value, proposal->effective,
-                                                  order.lead / 2);
-  votes_.emplace_back(proposal->number, is_good);
+      !is_live_ || (needed > 0 && parameters_.steering().propose(order.parameter, order.value,
+                                                                 proposal->effective,
+                                                                 std::max(order.lead, needed) / 2));
+  votes_.emplace_back(proposal->number, is_good ? 0 : needed);
+}
+
+// Iterations that ranks may do until all servers have heard of a vote. -1: it is not known yet.
+std::int64_t RunSteering::lead_at_this_pace() const {
+  if (!knows_pace_) return -1;
+  return std::clamp(static_cast<std::int64_t>(std::ceil(kLeastSeconds * pace_)), kLeastLead,
+                    kMostLead);
+}
+
+// The fastest of late: ranks that waited for a core may soon have one.
+void RunSteering::measure_pace(std::int64_t latest) {
+  if (since_ns_ == 0) since_ns_ = run_.now_ns, since_ = latest;
+  const std::int64_t passed_ns = run_.now_ns - since_ns_;
+  if (passed_ns < kPaceWindowNs) return;
+  const double now = static_cast<double>(latest - since_) * 1e9 / static_cast<double>(passed_ns);
+  pace_ = std::max(now, kForget * pace_);
+  knows_pace_ = true;
+  since_ns_ = run_.now_ns;
+  since_ = latest;
 }
 
 // Awaits nobody afterwards, or, proposed anew, all voters.
@@ -104,14 +131,15 @@ void RunSteering::decide(RunProposal* proposal, const comm::RankSet& voters, std
     return;
   }
   steering.withdraw(order.parameter);
-  if (order.lead >= kMostLead) {
+  const std::int64_t wanted = proposal->wanted;
+  if (order.lead >= kMostLead && wanted > 0) {
     warnings_.push_back(
         fmt::format("parameter \"{}\" does not get the value that {} has set: ranks of some "
                     "servers are always past the iteration that all could have it from",
                     order.parameter, order.who));
     return;
   }
-  order.lead *= 2;
+  if (wanted > 0) order.lead = wanted > order.lead ? wanted : 2 * order.lead;
   propose(proposal, voters, latest);
 }
 

@@ -58,7 +58,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRoundsSnapshot, restarts, view, over, know
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOrder, parameter, value, who, lead)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunWords, dropped, orders, votes, ends)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProposal, number, order, is_shown, effective, awaited,
-                                   refused)
+                                   refused, wanted)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOrderReceived, order)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunSteeringSnapshot, orders, proposals, votes, next, effective,
                                    ended)

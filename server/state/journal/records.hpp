@@ -133,8 +133,9 @@ struct RunOrder {
 struct RunWords {
   std::string dropped;  ///< its name, when it has dropped the iteration
   std::vector<RunOrder> orders;
-  std::vector<std::pair<std::int64_t, bool>> votes;  ///< by proposal: whether its ranks can have it
-  bool ends = false;                                 ///< none of its ranks is left
+  /// By proposal: 0, its ranks can have it; or the lead that they would need, -1: it is not known yet.
+  std::vector<std::pair<std::int64_t, std::int64_t>> votes;
+  bool ends = false;  ///< none of its ranks is left
   bool empty() const noexcept {
     return dropped.empty() && orders.empty() && votes.empty() && !ends;
   }
@@ -149,6 +150,7 @@ struct RunProposal {
   bool is_shown = false;       ///< to the ranks: else it waits until all have the last value
   std::int64_t effective = 0;  ///< iteration
   std::vector<std::int32_t> awaited{}, refused{};  ///< servers
+  std::int64_t wanted = 0;  ///< the largest lead of those who have refused it
 };
 /// Somebody has asked this server for it.
 struct RunOrderReceived {
@@ -157,7 +159,7 @@ struct RunOrderReceived {
 struct RunSteeringSnapshot {
   std::vector<RunOrder> orders;  ///< of this server, that the others have yet to get
   std::vector<RunProposal> proposals;
-  std::vector<std::pair<std::int64_t, bool>>
+  std::vector<std::pair<std::int64_t, std::int64_t>>
       votes;  ///< of this server, that the others have yet to get
   std::int64_t next = 0;
   std::map<std::string, std::int64_t> effective;  ///< by parameter: where the last value holds from
