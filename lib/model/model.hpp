@@ -42,6 +42,9 @@ enum class CellShape : std::uint32_t {};
 enum class Centering : std::uint32_t { zonal = 1, nodal = 2, unplaced = 3 };
 enum class EventScope : std::uint32_t { rank, node, run };
 
+/// Who a script is written for.
+enum class ScriptForm { leat, damaris, deisa };
+
 /// On which cores, and when, an analysis runs.
 enum class Schedule { server, sync, idle, harvest, coordinated, static_, dynamic };
 /// In a process of its own, on the simulation's cores.
@@ -175,19 +178,21 @@ struct Event : EventFields {
 /// Of Dask, with which a script for Damaris works.
 struct DaskScheduler : DaskSchedulerFields {};
 
-/// A script for Damaris says nothing of itself: what Leat's own ones say by their decorator.
-struct DamarisScript : DamarisScriptFields {
+/// A script that is written for others says nothing of itself: what Leat's own ones say by their decorator.
+struct ForeignScript : ForeignScriptFields {
   std::vector<std::uint32_t> variables;
-  std::optional<DaskScheduler> dask;
+  std::optional<DaskScheduler> dask;  ///< for Damaris
 };
 
 /// A script, or a folder of them.
 struct ScriptSource : ScriptSourceFields {
   std::string path;
   bool is_folder = false;
-  bool waits = false;                    ///< false: iterations are dropped for it while it is busy
-  std::optional<DamarisScript> damaris;  ///< it is one for Damaris
+  bool waits = false;  ///< false: iterations are dropped for it while it is busy
+  std::optional<ForeignScript> foreign;
   SourceLocation where;
+
+  ScriptForm form() const noexcept { return foreign ? foreign->form : ScriptForm::leat; }
 };
 
 struct Scripts : ScriptsFields {

@@ -152,7 +152,7 @@ void read_events(ReadContext& context, const XmlElement& root) {
 
 namespace {
 
-// Those that a script for Damaris finds in its dictionary: all of them unless it says which.
+// Those that a script for others finds: all of them unless it says which.
 std::vector<std::uint32_t> script_variables(ReadContext& context, const Attributes& source) {
   const std::vector<Variable>& all = context.model.variables;
   std::vector<std::uint32_t> variables;
@@ -176,25 +176,28 @@ std::optional<DaskScheduler> read_dask(ReadContext& context, const XmlElement& s
 }
 
 // What a script of Leat's says itself is an error here.
-std::optional<DamarisScript> read_damaris(ReadContext& context, const XmlElement& element,
+std::optional<ForeignScript> read_foreign(ReadContext& context, const XmlElement& element,
                                           const Attributes& attributes) {
-  if (attributes.text("form") == "damaris") {
-    DamarisScript script;
-    attributes.read_fields(&script);
-    script.variables = script_variables(context, attributes);
+  ForeignScript script;
+  attributes.read_fields(&script);
+  if (script.form == ScriptForm::damaris) {
     script.dask = read_dask(context, element);
+  } else {
+    for (const XmlElement* dask : all_below(element, "dask"))
+      context.error(dask->where, "<dask> is for a script with form=\"damaris\"");
+  }
+  if (script.form != ScriptForm::leat) {
+    script.variables = script_variables(context, attributes);
     return script;
   }
   for (const char* name : {"every", "variables"}) {
     if (!attributes.has(name)) continue;
     context.error(attributes.where(name),
                   std::string(name) +
-                      "=\"...\" is for form=\"damaris\": a script of Leat's says "
+                      "=\"...\" is for form=\"damaris\" and \"deisa\": a script of Leat's says "
                       "it itself, in @leat.on_iteration(" +
                       name + "=...)");
   }
-  for (const XmlElement* dask : all_below(element, "dask"))
-    context.error(dask->where, "<dask> is for a script with form=\"damaris\"");
   return std::nullopt;
 }
 
@@ -212,7 +215,7 @@ void read_source(ReadContext& context, const XmlElement& element) {
                       "iteration, like \"60s\"");
   source.waits = attributes.text("when-slow") == "wait";
   source.where = attributes.where(path);
-  if (!source.is_folder) source.damaris = read_damaris(context, element, attributes);
+  if (!source.is_folder) source.foreign = read_foreign(context, element, attributes);
   if (attributes.given(path)) context.model.scripts.sources.push_back(std::move(source));
 }
 

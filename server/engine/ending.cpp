@@ -54,6 +54,7 @@ void Ending::close_when_drained() {
   // Those that wait for the last word would be told by the end of their connection that it never
   // comes.
   if (session_.run.facts.resumed && session_.clients.any_away()) return;
+  if (!dispatcher_.scripts().end_executions()) return;
   closing_ = true;
   warn_of_missing_events();
   session_.memory.stop_prefaulting();

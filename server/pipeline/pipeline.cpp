@@ -108,11 +108,12 @@ void Pipeline::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Leat's own scripts get the whole arrays, and so does a variable's reader where no store has it.
+// Scripts other than for Damaris get the whole arrays, and so does a variable's reader where no store has it.
 void Pipeline::check_with(const model::Model& model, ArrayChecks::Wanted wanted) {
   const auto& scripts = model.scripts.sources;
-  const bool for_scripts =
-      std::any_of(scripts.begin(), scripts.end(), [](const auto& each) { return !each.damaris; });
+  const bool for_scripts = std::any_of(scripts.begin(), scripts.end(), [](const auto& each) {
+    return each.form() != model::ScriptForm::damaris;
+  });
   for (std::uint32_t number = 0; number < model.variables.size() && !for_scripts; ++number) {
     const bool is_whole = model.variables[number].stores.empty() ||
                           std::any_of(stores_.begin(), stores_.end(), [&](const auto& store) {

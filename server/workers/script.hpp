@@ -139,6 +139,7 @@ struct Script {
   bool must_load = true;  ///< new, changed, or its process is a new one
   bool loading = false;
   bool removed = false;
+  bool ended = false;       ///< no iteration comes any more: its execution ends
   bool fresh = true;        ///< never loaded in this run
   bool was_changed = true;  ///< on disk, since it was loaded
   bool usable = true;       ///< false: failed too often, or could not be loaded; until it changes
@@ -167,9 +168,13 @@ struct Script {
   /// Iterations are not left out for newer ones: the XML says so, or a function is of the whole run, whose servers would leave
   /// out different ones.
   bool waits() const noexcept;
+  /// Its file is one execution as long as its process lives: it stays there, and is told when the run ends.
+  bool is_executed_once() const noexcept { return source->form() == model::ScriptForm::deisa; }
+  /// It is unloaded, where it is loaded.
+  bool is_over() const noexcept { return removed || ended; }
   /// There is something to be done for it.
   bool has_work() const noexcept {
-    return removed ? !functions.empty() : must_load || !waiting.empty();
+    return is_over() ? !functions.empty() : must_load || !waiting.empty();
   }
   /// True when it is, or may turn out to be, due.
   bool may_want(const Content& content) const;

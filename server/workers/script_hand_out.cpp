@@ -144,9 +144,9 @@ void ScriptHandOut::relieve() {
   for (Script& script : board_.scripts) {
     ScriptSeat& seat = *board_.seats[script.worker];
     const std::int64_t is_long_ns = seat.running_iteration < 0 ? kLongStartNs : kLongCallNs;
-    const bool is_kept_waiting = script.has_work() && !script.removed && seat.running &&
-                                 seat.running != &script &&
-                                 now_ns - seat.running_since_ns > is_long_ns;
+    const bool is_kept_waiting =
+        script.has_work() && !script.removed && !script.is_executed_once() && seat.running &&
+        seat.running != &script && now_ns - seat.running_since_ns > is_long_ns;
     std::size_t other = 0;
     if (!is_kept_waiting || !find_other_seat(script, &other)) continue;
     if (!script.must_load) seat.moved_away.push_back(&script);

@@ -168,6 +168,18 @@ bool ScriptPool::idle() const {
                      [](const auto& seat) { return seat->running == nullptr; });
 }
 
+bool ScriptPool::end_executions() {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  for (Script& script : board_.scripts) {
+    if (script.is_executed_once() && !script.must_load) script.ended = true;
+  }
+  board_.changed.notify_all();
+  return std::none_of(board_.scripts.begin(), board_.scripts.end(),
+                      [](const Script& script) { return script.ended && script.has_work(); }) &&
+         std::all_of(board_.seats.begin(), board_.seats.end(),
+                     [](const auto& seat) { return seat->running == nullptr; });
+}
+
 // What other scripts make of an iteration comes as long as one of them has it.
 bool ScriptPool::may_reduce(std::uint64_t channel, std::int64_t iteration) const {
   if (!exists()) return false;

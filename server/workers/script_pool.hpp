@@ -51,6 +51,8 @@ class ScriptPool {
   void submit(std::int64_t iteration, const std::vector<Publication>& published, bool by_stores);
   /// Nothing is left to be run.
   bool idle() const;
+  /// No iteration comes any more, and idle(). Files that are executed once do what they do at their end; true when all have.
+  bool end_executions();
   /// A script may yet contribute to a reduction of this channel in this iteration, which was
   /// submitted or never will be.
   bool may_reduce(std::uint64_t channel, std::int64_t iteration) const;

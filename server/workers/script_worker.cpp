@@ -80,8 +80,8 @@ bool ScriptWorker::find_order(Order* order) {
   }
   if (!next) return false;
   next->served = ++board_.orders;
-  if (next->removed || next->must_load) {
-    *order = {next->removed ? Order::Kind::unload : Order::Kind::load, next, {}};
+  if (next->is_over() || next->must_load) {
+    *order = {next->is_over() ? Order::Kind::unload : Order::Kind::load, next, {}};
     return true;
   }
   next->leave_backlog(os::now_ns());
@@ -152,11 +152,7 @@ void ScriptWorker::carry_out(const Order& order) {
       return;
     }
     case Order::Kind::unload: {
-      Frame answer;
-      converse(script, {{{"kind", "unload"}, {"script", script.file.name}}, ""}, kLeastLoadSeconds,
-               nullptr, &answer);
-      const std::lock_guard<std::mutex> lock(board_.mutex);
-      if (script.removed) script.functions.clear();
+      unload(script);
       return;
     }
     case Order::Kind::run: {
@@ -172,6 +168,23 @@ void ScriptWorker::carry_out(const Order& order) {
   }
 }
 
+// What its file does at the end of the run may take as long as a call.
+void ScriptWorker::unload(Script& script) {
+  const double seconds = script.ended ? script.source->timeout_seconds : kLeastLoadSeconds;
+  Frame answer;
+  ScriptFailure failure = converse(script, {{{"kind", "unload"}, {"script", script.file.name}}, ""},
+                                   seconds, nullptr, &answer);
+  if (failure.text.empty()) failure = failure_in(answer.head);
+  {
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    if (!script.is_over()) return;  // it goes on in another process
+    script.functions.clear();
+    if (failure.text.empty()) return;
+    script.record_failure(brief(failure.text));
+  }
+  tell(context_, script, ", at its end", failure, "");
+}
+
 ScriptFailure ScriptWorker::load(Script& script) {
   Frame order, answer;
   {
@@ -179,7 +192,7 @@ ScriptFailure ScriptWorker::load(Script& script) {
     order = {{{"kind", "load"},
               {"script", script.file.name},
               {"path", script.file.path},
-              {"damaris", damaris_words(*script.source, context_.model)},
+              {"foreign", foreign_words(*script.source, context_.model)},
               {"timeout", script.source->timeout_seconds},
               {"fresh", script.fresh}},
              script.state};

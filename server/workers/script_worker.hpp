@@ -38,6 +38,7 @@ class ScriptWorker {
   void process_died();
 
   void carry_out(const Order& order);
+  void unload(Script& script);
   ScriptFailure load(Script& script);
   void loaded(Script& script, Frame& answer);
   std::string why_channel_is_taken(const Script& script,

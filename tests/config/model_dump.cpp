@@ -151,8 +151,9 @@ std::string network(const NetworkFields& network) {
   return "?";
 }
 
-void dump(std::ostream& out, const DamarisScript& script) {
-  out << " damaris every=" << script.every << " variables=" << script.variables.size();
+void dump(std::ostream& out, const ForeignScript& script) {
+  out << " " << word_of(script.form) << " every=" << script.every
+      << " variables=" << script.variables.size();
   if (script.dask)
     out << " dask=" << script.dask->file << " threads=" << script.dask->threads
         << " within=" << script.dask->timeout_seconds;
@@ -166,7 +167,7 @@ void dump(std::ostream& out, const Scripts& scripts) {
     out << (each.is_folder ? "folder " : "script ") << each.path
         << " timeout=" << each.timeout_seconds << " failures=" << each.failures
         << (each.waits ? " waits" : " skips");
-    if (each.damaris) dump(out, *each.damaris);
+    if (each.foreign) dump(out, *each.foreign);
     out << "\n";
   }
 }

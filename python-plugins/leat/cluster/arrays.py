@@ -49,14 +49,15 @@ class _Blocks:
 
 
 class RunIteration(Iteration):
-    """One iteration of the whole run. own: that of this server. said: {server: said_of()}. submit(server, name, part): the future of such a
-    chunk; see node.py."""
+    """One iteration of the whole run. own: that of this server. said: {server: said_of()}. submit(server, name, part, is_kept): the future
+    of such a chunk; see node.py. home: client and addresses of the workers; as long as they are the same, what is kept is there."""
 
-    def __init__(self, own, said, submit):
+    def __init__(self, own, said, submit, home):
         super().__init__(own.model, own.number, own.complete, own.parameters, own.time)
-        self.events = own.events
+        self.events, self.home = own.events, home
         self._said, self._submit = said, submit
-        self._arrays = {}
+        self._arrays, self._kept = {}, {}
+        self._is_kept = False
         self.tasks = 0
 
     def names(self):
@@ -70,6 +71,16 @@ class RunIteration(Iteration):
         if name not in self._arrays:
             self._arrays[name] = self._made(name)
         return self._arrays[name]
+
+    def kept(self, name):
+        """The same, of chunks that are copies where they were written: they last as long as the array that this returns."""
+        if name not in self._kept:
+            self._is_kept = True
+            try:
+                self._kept[name] = self._made(name)
+            finally:
+                self._is_kept = False
+        return self._kept[name]
 
     def _made(self, name):
         variable = self.model.by_name[name]
@@ -88,7 +99,7 @@ class RunIteration(Iteration):
 
     def _chunk(self, server, variable, part, shape):
         self.tasks += 1
-        return da.from_delayed(self._submit(server, variable.name, part), shape, variable.dtype)
+        return da.from_delayed(self._submit(server, variable.name, part, self._is_kept), shape, variable.dtype)
 
     def _placed(self, variable, servers, extent):
         boxes = [(each.server, low, shape) for each in servers for low, shape in each.boxes()]

@@ -12,7 +12,7 @@ from ..scripting import reductions
 _MEETINGS = 4            # until all are workers of one scheduler: one of them may have been started anew meanwhile
 _LOOK_SECONDS = 0.1      # for workers that are gone
 _RELEASE_SECONDS = 2     # for the cluster to forget chunks
-_PREFIX = "leat-chunk-"
+_PREFIX, _KEPT = "leat-chunk-", "leat-kept-"
 
 
 class RunCall:
@@ -95,8 +95,7 @@ class RunCall:
         missing = [str(server) for server in servers if server not in said]
         if missing and not self._function.declaration.incomplete:
             raise RuntimeError(f"server {', '.join(missing)} gave nothing of iteration {self._iteration.number}: "
-                               f"{self._function.declaration.name} is not called. With @leat.on_iteration(incomplete=True) it is, and "
-                               "has fill values in their place")
+                               f"{self._function.declaration.name} is not called.{self._function.when_missing}")
 
     def _wanted(self):
         if self._function.variables is None:
@@ -124,22 +123,26 @@ class FirstServer:
         self._function, self._iteration, self._context = function, iteration, context
         self._cluster, self._said = cluster, said
         self._client = cluster.client()
-        self._futures, self._lost, self._over = [], set(), threading.Event()
+        self._futures, self._kept, self._lost, self._over = [], [], set(), threading.Event()
         self._began = time.monotonic()
 
     def call(self):
+        import distributed
+
         from .arrays import RunIteration
         watch = threading.Thread(target=self._watch, daemon=True)
         watch.start()
         end = None
         try:
-            whole = RunIteration(self._iteration, {server: each["blocks"] for server, each in self._said.items()}, self._submit)
+            whole = RunIteration(self._iteration, {server: each["blocks"] for server, each in self._said.items()}, self._submit,
+                                 (self._client, frozenset(self._workers())))
             whole.complete = all(each["complete"] for each in self._said.values()) and not self._context.servers_missing
-            names = None if self._function.variables is None else [v.name for v in self._function.variables]
             with self._client.as_current():
-                ds, end = whole.dataset(names, self._function.declaration.arrays)
+                ds, end = self._function.given(whole)
                 self._context._begin(self._function, ds)
-                self._function.declaration.function(ds, self._context)
+                self._function.call(ds, self._context)
+                if self._futures or self._kept:
+                    distributed.wait(self._futures + self._kept)  # later there is nothing to make them of
         except BaseException as error:
             if self._lost:
                 raise ConnectionError(self._why_lost()) from None
@@ -153,17 +156,21 @@ class FirstServer:
                 end()
             self._release()
 
-    def _submit(self, server, name, part):
+    def _submit(self, server, name, part, is_kept):
         from . import node
-        made = self._client.submit(node.chunk, self._said[server]["server_token"], name, part, pure=False, retries=0,
+        prefix = _KEPT if is_kept else _PREFIX
+        made = self._client.submit(node.chunk, self._said[server]["server_token"], name, part, is_kept, pure=False, retries=0,
                                    workers=[self._said[server]["worker"]["address"]], allow_other_workers=False,
-                                   key=f"{_PREFIX}{self._said[server]['server_token']}-{name}-{uuid.uuid4().hex}")
-        self._futures.append(made)
+                                   key=f"{prefix}{self._said[server]['server_token']}-{name}-{uuid.uuid4().hex}")
+        (self._kept if is_kept else self._futures).append(made)
         return made
+
+    def _workers(self):
+        return {each["worker"]["address"] for each in self._said.values()}
 
     def _watch(self):
         """A task of a worker that is gone would wait for it for ever."""
-        wanted = {each["worker"]["address"] for each in self._said.values()}
+        wanted = self._workers()
         while not self._over.wait(_LOOK_SECONDS):
             self._lost = wanted - self._cluster.workers()
             if self._lost:
@@ -176,6 +183,7 @@ class FirstServer:
                 "killed, its node cannot be reached, or the call has taken longer than its timeout")
 
     def _release(self):
+        self._kept = []  # whoever keeps the array has them
         futures, self._futures = self._futures, []
         for future in futures:
             future.release()

@@ -23,14 +23,16 @@ def end(token):
         _leases.pop(token, None)
 
 
-def chunk(token, name, part):
-    """The task: an array of this variable in the iteration of the lease. part: see arrays.py."""
+def chunk(token, name, part, is_kept=False):
+    """The task: an array of this variable in the iteration of the lease. part: see arrays.py. is_kept: it lasts longer than that."""
     with _lock:
         iteration = _leases.get(token)
         if iteration is None:
             raise ExpiredError(f'"{name}" was asked for after the call that it was for: its memory is the simulation\'s again. Keep '
                                "results, like ds[name].mean().compute(), not Dask's arrays")
         made = _PARTS[part["kind"]](iteration.blocks(name), part)
+        if is_kept and not made.flags.owndata:
+            made = made.copy()
     made.setflags(write=False)
     return made
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with scripts, before any run: for `leat check`.
 
-Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [{"path", "damaris": of one for Damaris {"every",
-"variables"}, else null}], "limit": seconds}. Standard output:
+Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [{"path", "foreign": of one that is written for others
+{"form", "every", "variables"}, else null}], "limit": seconds}. Standard output:
 {"scripts": [{"path", "functions": [{"name", "line", "variables", "every", "products", "publishes", "events"}]}],
 "diagnostics": [{"file", "line", "severity", "message"}]}; file is "" for what is wrong with the interpreter. Each
 script is imported in a process of its own, all at once: what one does, or how long it takes, is nothing to the others.
@@ -94,7 +94,7 @@ def _be_child(model, script, limit, writer, crash):
         os.environ["MPLBACKEND"] = "Agg"
         faulthandler.enable(crash, all_threads=False)
         faulthandler.dump_traceback_later(0.9 * limit, file=crash)
-        look = _look_at_damaris(model, script) if script["damaris"] else _look_at(model, script["path"])
+        look = _look_at_foreign(model, script) if script["foreign"] else _look_at(model, script["path"])
         told = json.dumps(look).encode()
         while told:
             told = told[os.write(writer, told):]
@@ -124,17 +124,22 @@ def _look_at(model, path):
     return {"functions": functions, "diagnostics": found}
 
 
-def _look_at_damaris(model, script):
-    """The same of one for Damaris, which works at its top level: it is compiled, and not executed."""
-    from ..damaris.script import compiled
+def _look_at_foreign(model, script):
+    """The same of one for others, which works at its top level: it is compiled, and not executed."""
+    from .foreign import compiled
     try:
         compiled(script["path"])
     except Exception as error:
         return {"functions": [], "diagnostics": [_why_not_executed(script["path"], error)]}
+    if script["foreign"]["form"] == "deisa":
+        found = [_diagnostic(script["path"], 0, f"{sys.executable} has no {package}: {sys.executable} -m pip install {package}")
+                 for package, module in _OF_DEISA.items() if not _is_installed(module)]
+        if found:
+            return {"functions": [], "diagnostics": found}
     from .model import Model
-    told, name = script["damaris"], os.path.splitext(os.path.basename(script["path"]))[0]
-    function = {"name": "(for Damaris)", "line": 0, "every": told["every"], "variables": told["variables"], "products": [],
-                "publishes": [], "events": Model.from_json(model).events_of(name)}
+    told, name = script["foreign"], os.path.splitext(os.path.basename(script["path"]))[0]
+    function = {"name": f"(for {told['form'].capitalize()})", "line": 0, "every": told["every"], "variables": told["variables"],
+                "products": [], "publishes": [], "events": Model.from_json(model).events_of(name)}
     return {"functions": [function], "diagnostics": []}
 
 
@@ -144,6 +149,16 @@ def _tasks_of(declaration, model):
     count = len(model.variables if declaration.variables is None else declaration.variables)
     return (f"{declaration.name} is of the whole run: {count} task{'' if count == 1 else 's'} of Dask for each server and iteration, some "
             f"{count} ms of its scheduler: {count * 0.064:.2g} s an iteration with 64 servers, {count} s with 1,000")
+
+
+_OF_DEISA = {"deisa-core": "deisa.core", "dask[distributed]": "distributed"}
+
+
+def _is_installed(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:
+        return False
 
 
 def _wrong_with(declaration, model):

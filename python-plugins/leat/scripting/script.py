@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One script file: loaded, loaded anew, called."""
+"""One script file: loaded, loaded anew, called; and what one of Leat's is."""
 import collections
 import linecache
 import os
@@ -35,10 +35,20 @@ class ScriptError(Exception):
 class Function:
     """A declared function of a script, and what it remembers of earlier iterations. variables: what it asks for, None for all;
     beside: what says where those lie; events: names, some: it is due only where one of them happens."""
+    may_keep = False  # arrays beyond its call, which become copies
+    when_missing = " With @leat.on_iteration(incomplete=True) it is, and has fill values in their place"
 
     def __init__(self, declaration, variables, beside=(), events=()):
         self.declaration, self.variables, self.beside, self.events = declaration, variables, beside, events
         self._window = collections.deque()
+
+    def given(self, iteration):
+        """(what it is called with, function that ends that)."""
+        names = None if self.variables is None else [v.name for v in self.variables]
+        return iteration.dataset(names, self.declaration.arrays, self.products_of(iteration))
+
+    def call(self, given, context):
+        self.declaration.function(given, context)
 
     def remember(self, iteration, ds, n):
         if not self._window or self._window[-1][0] != iteration:
@@ -64,12 +74,12 @@ class Function:
         return {name: product for name, product in iteration.products.items() if self.declaration.takes(name)}
 
 
-class Script:
-    """name: unique among the scripts. model: Model. state: what ctx.state was before."""
+class ScriptFile:
+    """Whoever it is written for: _read() says what is called. name: unique among the scripts. model: Model."""
 
-    def __init__(self, name, path, model, state=None):
+    def __init__(self, name, path, model):
         self.name, self.path, self.model = name, path, model
-        self.state = {} if state is None else state
+        self.state = {}  # of the script, which leatd keeps when this process ends
         self.functions = []
         self.cluster = None  # of functions of the whole run
         self.said_state = False  # that the state cannot be kept over a restart
@@ -78,7 +88,7 @@ class Script:
     def load(self):
         """Reads the file, as it is now. ScriptError when it cannot be used; then the version from before stays."""
         try:
-            functions = self._functions_of(self.declarations())
+            functions = self._read()
         except ScriptError:
             raise
         except BaseException as error:  # a script may even call sys.exit
@@ -88,6 +98,70 @@ class Script:
             if function.declaration.name in before:
                 function._window = before[function.declaration.name]._window
         self.functions = functions
+
+    def _read(self):
+        """The Functions of the file, as it is now. Raises whatever it raises."""
+        raise NotImplementedError
+
+    def close(self):
+        """It is not called any more."""
+        if self.cluster:
+            self.cluster.close()
+
+    def due(self, iteration):
+        return [function for function in self.functions if function.is_due(iteration)]
+
+    def call(self, iteration, services, take_back):
+        """Calls what is due. Returns (context with what was made, "" or the message of what went wrong). take_back(): ends the views
+        that were given away; returns the names of those that were kept."""
+        context = Context(self, iteration, services)
+        errors = []
+        for function in self.due(iteration):
+            call = self._call_over_run if function.declaration.scope == "run" else self._call_one
+            errors.append(call(function, iteration, context, services))
+            kept = take_back()
+            if kept and not function.may_keep:
+                errors.append(kept_message(function, kept, iteration.number))
+        context._end()
+        return context, "\n".join(error for error in errors if error)
+
+    def _call_over_run(self, function, iteration, context, services):
+        try:
+            context._begin(function, None)
+            services.call_over_run(self, function, iteration, context)
+            return ""
+        except BaseException as error:
+            message, whole = describe(error)
+            context.traceback += whole
+            traceback.clear_frames(error.__traceback__)
+            return message
+        finally:
+            context._begin(None, None)
+
+    def _call_one(self, function, iteration, context, _):
+        end = None
+        try:
+            ds, end = function.given(iteration)
+            context._begin(function, ds)
+            function.call(ds, context)
+            return ""
+        except BaseException as error:
+            message, whole = describe(error)
+            context.traceback += whole
+            traceback.clear_frames(error.__traceback__)  # they hold arrays
+            return message
+        finally:
+            context._begin(None, None)
+            ds = None
+            if end:
+                end()
+
+
+class Script(ScriptFile):
+    """One of Leat's: it declares its functions."""
+
+    def _read(self):
+        return self._functions_of(self.declarations())
 
     def declarations(self):
         """Executes the file, as it is now. Raises whatever it raises."""
@@ -120,60 +194,6 @@ class Script:
             functions.append(Function(each, variables, [self.model.by_name[name] for name in beside(self.model, each.variables or ())],
                                       events))
         return functions
-
-    def close(self):
-        """It is not called any more."""
-        if self.cluster:
-            self.cluster.close()
-
-    def due(self, iteration):
-        return [function for function in self.functions if function.is_due(iteration)]
-
-    def call(self, iteration, services, take_back):
-        """Calls what is due. Returns (context with what was made, "" or the message of what went wrong). take_back(): ends the views
-        that were given away; returns the names of those that were kept."""
-        context = Context(self, iteration, services)
-        errors = []
-        for function in self.due(iteration):
-            call = self._call_over_run if function.declaration.scope == "run" else self._call_one
-            errors.append(call(function, iteration, context, services))
-            kept = take_back()
-            if kept:
-                errors.append(kept_message(function, kept, iteration.number))
-        context._end()
-        return context, "\n".join(error for error in errors if error)
-
-    def _call_over_run(self, function, iteration, context, services):
-        try:
-            context._begin(function, None)
-            services.call_over_run(self, function, iteration, context)
-            return ""
-        except BaseException as error:
-            message, whole = describe(error)
-            context.traceback += whole
-            traceback.clear_frames(error.__traceback__)
-            return message
-        finally:
-            context._begin(None, None)
-
-    def _call_one(self, function, iteration, context, _):
-        end = None
-        try:
-            names = None if function.variables is None else [v.name for v in function.variables]
-            ds, end = iteration.dataset(names, function.declaration.arrays, function.products_of(iteration))
-            context._begin(function, ds)
-            function.declaration.function(ds, context)
-            return ""
-        except BaseException as error:
-            message, whole = describe(error)
-            context.traceback += whole
-            traceback.clear_frames(error.__traceback__)  # they hold arrays
-            return message
-        finally:
-            context._begin(None, None)
-            ds = None
-            if end:
-                end()
 
 
 def kept_message(function, names, iteration):

@@ -131,6 +131,19 @@ def _varying(variables):
     return None if variables is None else [v.number for v in variables if v.time_varying]
 
 
+def _for_damaris():
+    from ..damaris.script import DamarisScript
+    return DamarisScript
+
+
+def _for_deisa():
+    from ..deisa.script import DeisaScript
+    return DeisaScript
+
+
+_FOREIGN = {"damaris": _for_damaris, "deisa": _for_deisa}
+
+
 class Worker:
     def __init__(self, setup, channel):
         from . import iteration  # with xarray, which takes its time: not at the first call
@@ -152,8 +165,8 @@ class Worker:
         while True:
             order = self._channel.receive()
             if order is None:
-                for script in self._scripts.values():
-                    script.close()
+                for name in list(self._scripts):
+                    self._unload({"script": name}, b"")
                 return 0
             head, data = order
             answer, *parts = orders[head["kind"]](head, data)
@@ -187,18 +200,24 @@ class Worker:
         return ({"functions": functions, "error": error, "whole": whole},)
 
     def _made(self, head):
-        if head.get("damaris"):
-            from ..damaris.script import DamarisScript
-            return DamarisScript(head["script"], head["path"], self._model, head["damaris"], self._setup,
-                                 lambda text: self._services.log("warning", text))
+        what = head["script"], head["path"], self._model
+        if plan := head.get("foreign"):
+            made = _FOREIGN[plan["form"]]()
+            return made(*what, plan, self._setup, lambda text: self._services.log("warning", text))
         from .script import Script
-        return Script(head["script"], head["path"], self._model)
+        return Script(*what)
 
     def _unload(self, head, _):
-        self._scripts[head["script"]].close()
+        from .script import ScriptError
+        error = whole = ""
+        try:
+            if script := self._scripts.get(head["script"]):  # not in a process that came after the one that had it
+                script.close()
+        except ScriptError as why:
+            error, whole = str(why), why.whole
         for kept in (self._scripts, self._tables, self._timeouts):
             kept.pop(head["script"], None)
-        return ({},)
+        return ({"error": error, "whole": whole},)
 
     def _run(self, head, data):
         if self._iteration is None or self._iteration.number != head["iteration"]:

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lib/model/words.hpp"
 #include "lib/os/child_process.hpp"
 #include "lib/os/folder.hpp"
 #include "lib/os/process.hpp"
@@ -95,10 +96,12 @@ class Finder {
 
 }  // namespace
 
-nlohmann::json damaris_words(const model::ScriptSource& source, const model::Model& model) {
-  if (!source.damaris) return nullptr;
-  const model::DamarisScript& script = *source.damaris;
-  nlohmann::json words{{"every", script.every}, {"variables", nlohmann::json::array()}};
+nlohmann::json foreign_words(const model::ScriptSource& source, const model::Model& model) {
+  if (!source.foreign) return nullptr;
+  const model::ForeignScript& script = *source.foreign;
+  nlohmann::json words{{"form", model::word_of(script.form)},
+                       {"every", script.every},
+                       {"variables", nlohmann::json::array()}};
   for (const std::uint32_t variable : script.variables)
     words["variables"].push_back(model.variables[variable].name);
   if (script.dask)

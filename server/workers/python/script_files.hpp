@@ -42,8 +42,8 @@ struct ScriptScan {
   std::vector<std::string> problems;  ///< files that are not used, and why
 };
 
-/// What a worker is told of a script for Damaris; null of others.
-nlohmann::json damaris_words(const model::ScriptSource& source, const model::Model& model);
+/// What a worker is told of a script that is written for others; null of Leat's own.
+nlohmann::json foreign_words(const model::ScriptSource& source, const model::Model& model);
 
 /// Looks at the folders now. Never throws: what cannot be read is a problem.
 ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources);

@@ -46,7 +46,7 @@ TEST_F(Fields, HaveTheDefaultsOfTheSchema) {
   expect_the_defaults_of<Scripts>("scripts");
   expect_the_defaults_of<ScriptSource>("script");
   expect_the_defaults_of<ScriptSource>("folder");
-  expect_the_defaults_of<DamarisScript>("script");
+  expect_the_defaults_of<ForeignScript>("script");
   expect_the_defaults_of<DaskScheduler>("dask");
   expect_the_defaults_of<Event>("event");
 }
