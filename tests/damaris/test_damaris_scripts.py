@@ -258,7 +258,7 @@ BAD = {'<script file="s.py" every="2"/>': 'every="..." is for form="damaris"',
        '<script file="s.py"><dask scheduler-file="x"/></script>': '<dask> is for a script with form="damaris"',
        '<script file="s.py" form="damaris" variables="a, bb"/>': 'unknown variable "bb"; did you mean "b"',
        '<script file="s.py" form="damaris"><dask scheduler-file="x"/><dask scheduler-file="y"/></script>': "a second <dask>",
-       '<script file="s.py" form="damariss"/>': "expected leat or damaris"}
+       '<script file="s.py" form="damariss"/>': "expected leat, damaris or deisa"}
 
 
 @pytest.mark.parametrize("script", BAD)
