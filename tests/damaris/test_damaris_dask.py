@@ -2,7 +2,6 @@
 """Scripts for Damaris that work with Dask: a real scheduler, a worker of the run's own, and damaris4py over them."""
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -12,20 +11,13 @@ import numpy as np
 import pytest
 from damaris_scripts import config, log_of, processes_with, script_processes, with_python
 from leat_run import LIMIT, Run, data
-
-ROOT = pathlib.Path(__file__).parents[2]
-
-
-def python_with_dask():
-    done = subprocess.run([ROOT / "tools/python_environment", ROOT / "tools/dask.txt"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip() + "/bin/python"
+from readers import python_of
 
 
 @pytest.fixture
 def scheduler(tmp_path):
     """(Python, scheduler file) of a scheduler on this machine's loopback."""
-    python = python_with_dask()
+    python = str(python_of("dask"))
     file = tmp_path / "dask.json"
     words = [python, "-m", "distributed.cli.dask_scheduler", "--scheduler-file", file, "--host", "127.0.0.1", "--port", "0",
              "--no-dashboard"]

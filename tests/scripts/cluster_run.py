@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs on several emulated nodes with a script of the whole run."""
 import pathlib
-import subprocess
 import sys
 
 import numpy as np
 from leat_run import data
 from nodes_run import NodesRun
+from readers import python_of
 from script_run import config, put
 
 HEIGHT, WIDTH = 8, 6  # of a block of "u"
@@ -26,15 +26,28 @@ def whole(iteration, ranks):
     return np.concatenate([block(iteration, rank) for rank in range(ranks)])
 
 
-def python_with_newest_dask():
-    """From PyPI; that of the tests is Debian's."""
-    root = pathlib.Path(__file__).parents[2]
-    done = subprocess.run([root / "tools/python_environment", root / "tools/dask.txt"], capture_output=True, text=True, check=True)
-    return done.stdout.strip() + "/bin/python"
+def interpreter_with(dask):
+    """Of "Debian", as the tests have it, or the newest of "PyPI"."""
+    return python_of("dask") if dask == "PyPI" else sys.executable
 
 
-def interpreters():
-    return {"Debian": sys.executable, "PyPI": python_with_newest_dask()}
+def script_process(run, node):
+    """The process of the script on this node."""
+    server = run.server_of(node)
+    found = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if b"launch.py" in words_of(path)]
+    (pid,) = [pid for pid in found if parent_of(pid) == server]
+    return pid
+
+
+def words_of(path):
+    try:
+        return (path / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def parent_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 class ClusterRun(NodesRun):

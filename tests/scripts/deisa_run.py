@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of an analysis for Deisa, and what it has told: by Leat on emulated nodes, and by deisa-dask itself."""
-import functools
 import json
 import os
 import pathlib
@@ -10,6 +9,7 @@ import numpy as np
 from cluster_run import HEIGHT, WIDTH, ClusterRun, block, field
 from leat_run import LIMIT, xml
 from nodes_run import NodesRun
+from readers import python_of
 
 HERE = pathlib.Path(__file__).parent
 MORE = '<variable name="v" layout="rows"/><parameter name="heat" type="double" value="0.5"/>'
@@ -33,14 +33,6 @@ deisa = Deisa()
 '''
 
 
-@functools.cache
-def python_with_deisa():
-    """From PyPI, with deisa-core and deisa-dask."""
-    root = HERE.parents[1]
-    done = subprocess.run([root / "tools/python_environment", root / "tools/deisa.txt"], capture_output=True, text=True, check=True)
-    return done.stdout.strip() + "/bin/python"
-
-
 def seen(iteration, ranks, seed=0):
     """As window() of an analysis tells of "u"; of "v" with seed=V."""
     import hashlib
@@ -58,7 +50,7 @@ def has_v(iteration):
 def config_of(folder, ranks, code, attributes="", **others):
     """XML for an analysis, which is written too: `code` behind TELLING. attributes: of <script>."""
     (folder / "analysis.py").write_text(TELLING + code)
-    scripts = (f'<scripts interpreter="{python_with_deisa()}"><script file="analysis.py" form="deisa" {attributes}/></scripts>'
+    scripts = (f'<scripts interpreter="{python_of("deisa")}"><script file="analysis.py" form="deisa" {attributes}/></scripts>'
                '<log level="debug"/>')
     return xml(field(ranks, MORE), log=scripts, **others)
 
@@ -93,6 +85,6 @@ def told_by_deisa_itself(folder, code, ranks, iterations):
     for iteration in range(iterations):
         for name, seed in (("u", 0), ("v", V))[:2 if has_v(iteration) else 1]:
             np.save(folder / f"{name}-{iteration}.npy", np.concatenate([block(iteration + seed, rank) for rank in range(ranks)]))
-    subprocess.run([python_with_deisa(), HERE / "deisa_itself.py", str(iterations)], cwd=folder, check=True, timeout=LIMIT,
+    subprocess.run([python_of("deisa"), HERE / "deisa_itself.py", str(iterations)], cwd=folder, check=True, timeout=LIMIT,
                    env={**os.environ, "PYTHONPATH": ""})
     return told(folder)

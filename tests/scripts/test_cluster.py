@@ -3,7 +3,7 @@
 import h5py
 import numpy as np
 import pytest
-from cluster_run import ClusterRun, interpreters, rows_of, whole
+from cluster_run import ClusterRun, interpreter_with, rows_of, whole
 from leat_run import same_bits
 
 MEAN = """
@@ -24,7 +24,7 @@ MEAN = """
 @pytest.mark.parametrize("dask", ["Debian", "PyPI"])
 def test_a_script_has_the_whole_field(tmp_path, nodes, dask):
     ranks = sum(map(len, nodes))
-    with ClusterRun(tmp_path, nodes, MEAN, interpreter=interpreters()[dask]) as run:
+    with ClusterRun(tmp_path, nodes, MEAN, interpreter=interpreter_with(dask)) as run:
         run.init()
         for i in range(4):
             run.step(i)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong in a cluster of a run costs that script's iteration, is said, and never shows other values."""
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -10,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from cluster_run import ClusterRun, rows_of, whole
+from cluster_run import ClusterRun, rows_of, script_process, whole
 from control_run import wait_until
 from leat_run import LIMIT
 
@@ -28,25 +27,6 @@ SLOW = """
 """
 WAITING = SLOW.format(seconds=20, condition='ctx.iteration == 1 and not os.path.exists("go")')
 NODES = [[0], [1], [2]]
-
-
-def script_process(run, node):
-    """The process of the script on this node."""
-    server = run.server_of(node)
-    found = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if b"launch.py" in words_of(path)]
-    (pid,) = [pid for pid in found if parent_of(pid) == server]
-    return pid
-
-
-def words_of(path):
-    try:
-        return (path / "cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
-def parent_of(pid):
-    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def expect_right(folder, ranks, iterations, missing=()):

@@ -8,10 +8,10 @@ import subprocess
 import time
 
 import pytest
+from cluster_run import script_process
 from control_run import wait_until
 from deisa_run import DeisaRun, V, config_of, seen, told, told_by_deisa_itself
 from leat_run import BUILD, LIMIT
-from test_cluster_failures import script_process
 
 NODES = [[[0]], [[0], [1]], [[0, 1], [2, 3]], [[0], [1], [2], [3]]]
 

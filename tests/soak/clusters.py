@@ -14,7 +14,7 @@ from groups import ended
 from judge import Tally
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
-from cluster_run import HEIGHT, WIDTH, ClusterRun, whole  # noqa: E402
+from cluster_run import HEIGHT, WIDTH, ClusterRun, script_process, whole  # noqa: E402
 
 ITERATIONS, TIMEOUT = 12, 3
 CODE = """
@@ -57,23 +57,11 @@ class Steps(threading.Thread):
         self.worst = max(self.worst, time.monotonic() - began)
 
 
-def script_process(run, node):
-    """Of the script on this node; None while there is none."""
-    with contextlib.suppress(ValueError, OSError):
-        server = run.server_of(node)
-        children = pathlib.Path(f"/proc/{server}/task").glob("*/children")
-        for pid in " ".join(path.read_text() for path in children).split():
-            if b"launch.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
-                return int(pid)
-    return None
-
-
 def disturb(run, chance, tally, nodes):
     victim = chance.randrange(len(nodes))
-    pid = None
-    with contextlib.suppress(ValueError, OSError):
+    try:
         pid = script_process(run, victim) if chance.random() < 0.7 else run.server_of(victim)
-    if pid is None:
+    except (ValueError, OSError):  # there is none now
         return
     kills = chance.random() < 0.6
     with contextlib.suppress(ProcessLookupError):

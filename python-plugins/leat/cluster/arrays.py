@@ -56,9 +56,7 @@ class RunIteration(Iteration):
         super().__init__(own.model, own.number, own.complete, own.parameters, own.time)
         self.events, self.home = own.events, home
         self._said, self._submit = said, submit
-        self._arrays, self._kept = {}, {}
-        self._is_kept = False
-        self.tasks = 0
+        self._kept = {}
 
     def names(self):
         there = set().union(*self._said.values())
@@ -68,52 +66,48 @@ class RunIteration(Iteration):
         raise RuntimeError("blocks are where they were written: with scope=\"run\" there are arrays alone")
 
     def array(self, name):
-        if name not in self._arrays:
-            self._arrays[name] = self._made(name)
-        return self._arrays[name]
+        if name not in self._assembled:
+            self._assembled[name] = self._made(name, is_kept=False)
+        return self._assembled[name]
 
     def kept(self, name):
         """The same, of chunks that are copies where they were written: they last as long as the array that this returns."""
         if name not in self._kept:
-            self._is_kept = True
-            try:
-                self._kept[name] = self._made(name)
-            finally:
-                self._is_kept = False
+            self._kept[name] = self._made(name, is_kept=True)
         return self._kept[name]
 
-    def _made(self, name):
+    def _made(self, name, is_kept):
         variable = self.model.by_name[name]
+
+        def chunk(server, part, shape):
+            return da.from_delayed(self._submit(server, name, part, is_kept), shape, variable.dtype)
+
         servers = [_Blocks(server, told[name]) for server, told in sorted(self._said.items()) if name in told]
         servers = [each for each in servers if each.all]
         if variable.has_global:
             extent = next(told[name]["global"] for told in self._said.values() if name in told)
-            array = self._placed(variable, servers, extent)
+            array = self._placed(variable, servers, extent, chunk)
         elif variable.varies:
-            array = self._appended(variable, servers)
+            array = self._appended(variable, servers, chunk)
         else:
-            array = self._stacked(variable, servers)
+            array = self._stacked(variable, servers, chunk)
         if name in self.model.coordinate_variables:
             array.data = array.data.compute()  # xarray makes an index of it
         return array
 
-    def _chunk(self, server, variable, part, shape):
-        self.tasks += 1
-        return da.from_delayed(self._submit(server, variable.name, part, self._is_kept), shape, variable.dtype)
-
-    def _placed(self, variable, servers, extent):
+    def _placed(self, variable, servers, extent, chunk):
         boxes = [(each.server, low, shape) for each in servers for low, shape in each.boxes()]
-        chunks = [self._chunk(server, variable, {"kind": "box", "low": low, "shape": shape}, shape) for server, low, shape in boxes]
+        chunks = [chunk(server, {"kind": "box", "low": low, "shape": shape}, shape) for server, low, shape in boxes]
         return Array(tuple(d.name for d in variable.dimensions), grid(boxes, chunks, tuple(extent), variable), {})
 
-    def _appended(self, variable, servers):
+    def _appended(self, variable, servers, chunk):
         flat = any(d.varying for d in variable.dimensions[1:])
         dims = ("block_element",) if flat else tuple(d.name for d in variable.dimensions)
         chunks, elements = [], []
         for each in servers:
             counts = [int(np.prod(extent)) if flat else extent[0] for extent in each.extents]
             shape = (sum(counts), *(() if flat else each.extents[0][1:]))
-            chunks.append(self._chunk(each.server, variable, {"kind": "rows", "flat": flat}, shape))
+            chunks.append(chunk(each.server, {"kind": "rows", "flat": flat}, shape))
             elements += [(owner.rank, owner.number, owner.level, count) for owner, count in zip(each.all, counts)]
         counts = [count for *_, count in elements]
         said = {"rank": [rank for rank, *_ in elements]}
@@ -122,12 +116,12 @@ class RunIteration(Iteration):
         coords = {f"{dims[0]}_{what}": (dims[0], np.repeat(np.array(of_block, "i4"), counts)) for what, of_block in said.items()}
         return Array(dims, da.concatenate(chunks), coords, elements=tuple(elements))
 
-    def _stacked(self, variable, servers):
+    def _stacked(self, variable, servers, chunk):
         dims = tuple(d.name for d in variable.dimensions)
         extents = [extent for each in servers for extent in each.extents]
         largest = tuple(map(max, zip(*extents)))
         part = {"kind": "side by side", "shape": largest, "fill": variable.fill}
-        chunks = [self._chunk(each.server, variable, part, (len(each.all), *largest)) for each in servers]
+        chunks = [chunk(each.server, part, (len(each.all), *largest)) for each in servers]
         whole, owners = da.concatenate(chunks), [owner for each in servers for owner in each.all]
         has_levels = owners[0].level is not None
         if len(owners) == 1 and not has_levels:

@@ -58,8 +58,8 @@ class RunCall:
         """{server: what it says}: all are workers of the scheduler of the first. All servers decide the same, since all have the same."""
         from .arrays import said_of
         from .members import VERSIONS
-        names = [name for name in self._wanted() if name in self._iteration.names()]
-        own = {"server_token": self._token, "blocks": said_of(self._iteration, names), "versions": VERSIONS,
+        own = {"server_token": self._token, "versions": VERSIONS,
+               "blocks": said_of(self._iteration, wanted(self._function, self._iteration)),
                "complete": bool(self._iteration.complete)}
         why = ""
         for _ in range(_MEETINGS):
@@ -97,11 +97,6 @@ class RunCall:
             raise RuntimeError(f"server {', '.join(missing)} gave nothing of iteration {self._iteration.number}: "
                                f"{self._function.declaration.name} is not called.{self._function.when_missing}")
 
-    def _wanted(self):
-        if self._function.variables is None:
-            return self._iteration.names()
-        return [v.name for v in (*self._function.variables, *self._function.beside)]
-
     def _gather(self, what, words):
         """{server: what it said}"""
         data = reductions.packed(words)
@@ -132,15 +127,12 @@ class FirstServer:
         from .arrays import RunIteration
         watch = threading.Thread(target=self._watch, daemon=True)
         watch.start()
-        end = None
         try:
             whole = RunIteration(self._iteration, {server: each["blocks"] for server, each in self._said.items()}, self._submit,
                                  (self._client, frozenset(self._workers())))
             whole.complete = all(each["complete"] for each in self._said.values()) and not self._context.servers_missing
             with self._client.as_current():
-                ds, end = self._function.given(whole)
-                self._context._begin(self._function, ds)
-                self._function.call(ds, self._context)
+                self._function.call_with(whole, self._context)
                 if self._futures or self._kept:
                     distributed.wait(self._futures + self._kept)  # later there is nothing to make them of
         except BaseException as error:
@@ -151,9 +143,6 @@ class FirstServer:
         finally:
             self._over.set()
             watch.join()
-            ds = None
-            if end:
-                end()
             self._release()
 
     def _submit(self, server, name, part, is_kept):
@@ -189,6 +178,14 @@ class FirstServer:
             future.release()
 
 
+def wanted(function, iteration):
+    """Names of what the iteration has for a function, and of what says where that lies."""
+    there = iteration.names()
+    if function.variables is None:
+        return there
+    return [v.name for v in (*function.variables, *function.beside) if v.name in there]
+
+
 def _expect_same_versions(said):
     first = said[min(said)]["versions"]
     for server, each in said.items():
@@ -199,5 +196,3 @@ def _expect_same_versions(said):
 
 def _text(versions):
     return ", ".join(f"{name} {version}" for name, version in versions.items())
-
-

@@ -47,8 +47,8 @@ class Cluster:
     def start_scheduler(self):
         addresses = self._contact.addresses or ["127.0.0.1"]
         host = addresses[0] if len(addresses) == 1 else None
-        self._scheduler = self._run(self._started(lambda: distributed.Scheduler(
-            host=host, port=0, protocol="tls", security=self._security, dashboard=_has_dashboard(), dashboard_address="127.0.0.1:0")))
+        self._scheduler = self._started(lambda: distributed.Scheduler(
+            host=host, port=0, protocol="tls", security=self._security, dashboard=_has_dashboard(), dashboard_address="127.0.0.1:0"))
         self._card = {"id": uuid.uuid4().hex, "addresses": addresses, "port": int(self._scheduler.address.rpartition(":")[2])}
         self._say_dashboard()
 
@@ -67,10 +67,10 @@ class Cluster:
         address, own = reached(card)
         folder = tempfile.mkdtemp(prefix="leat-dask-")
         try:
-            self._worker = self._run(self._started(lambda: distributed.Worker(
+            self._worker = self._started(lambda: distributed.Worker(
                 f"tls://{address}:{card['port']}", host=own, nthreads=len(os.sched_getaffinity(0)), memory_limit=0,
                 local_directory=folder, security=self._security, dashboard=False, name=f"{self.name}-{uuid.uuid4().hex[:6]}",
-                death_timeout=_CONNECT_SECONDS)))
+                death_timeout=_CONNECT_SECONDS))
         except Exception as error:
             raise ConnectionError(f"the scheduler at {address}, port {card['port']}, does not take it: {error}") from None
         finally:
@@ -115,8 +115,11 @@ class Cluster:
     def _is_connected(self):
         return self._worker is not None and self._worker.status.name == "running"
 
-    async def _started(self, make):
-        return await make()
+    def _started(self, make):
+        """make(): a server of Dask, which wants to be made in the loop."""
+        async def started():
+            return await make()
+        return self._run(started())
 
     def _run(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()

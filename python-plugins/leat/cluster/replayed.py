@@ -6,7 +6,7 @@ import uuid
 from ..scripting.blocks import Block
 from . import node
 from .arrays import said_of
-from .calls import FirstServer
+from .calls import FirstServer, wanted
 
 
 class LocalCluster:
@@ -62,8 +62,7 @@ def call(script, function, iteration, context, nodes):
     if script.cluster is None:
         script.cluster = LocalCluster(nodes)
     parts = {server: _Part(iteration, server, nodes) for server in range(nodes)}
-    variables = iteration.names() if function.variables is None else [v.name for v in (*function.variables, *function.beside)]
-    names = [name for name in variables if name in iteration.names()]
+    names = wanted(function, iteration)
     addresses, said = sorted(script.cluster.workers()), {}
     for server, part in parts.items():
         said[server] = {"server_token": uuid.uuid4().hex, "worker": {"address": addresses[server]}, "blocks": said_of(part, names),

@@ -175,7 +175,7 @@ def _wrong_with(declaration, model):
             model.event(name)
         except LookupError as error:
             yield error.args[0]
-    if declaration.arrays == "dask" and importlib.util.find_spec("distributed") is None:
+    if declaration.arrays == "dask" and not _is_installed("distributed"):
         yield f'arrays="dask": {sys.executable} has no distributed: {sys.executable} -m pip install "dask[distributed]"'
     if declaration.arrays == "xarray" and xarray is None:
         yield f'arrays="xarray": {sys.executable} has no xarray: {sys.executable} -m pip install xarray'

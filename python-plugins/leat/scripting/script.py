@@ -50,6 +50,17 @@ class Function:
     def call(self, given, context):
         self.declaration.function(given, context)
 
+    def call_with(self, iteration, context):
+        """Raises what the function raises. What it was given has ended afterwards."""
+        ds, end = self.given(iteration)
+        try:
+            context._begin(self, ds)
+            self.call(ds, context)
+        finally:
+            ds = None
+            if end:
+                end()
+
     def remember(self, iteration, ds, n):
         if not self._window or self._window[-1][0] != iteration:
             self._window.append((iteration, ds.copy(deep=True)))
@@ -117,33 +128,20 @@ class ScriptFile:
         context = Context(self, iteration, services)
         errors = []
         for function in self.due(iteration):
-            call = self._call_over_run if function.declaration.scope == "run" else self._call_one
-            errors.append(call(function, iteration, context, services))
+            errors.append(self._call_one(function, iteration, context, services))
             kept = take_back()
             if kept and not function.may_keep:
                 errors.append(kept_message(function, kept, iteration.number))
         context._end()
         return context, "\n".join(error for error in errors if error)
 
-    def _call_over_run(self, function, iteration, context, services):
+    def _call_one(self, function, iteration, context, services):
         try:
             context._begin(function, None)
-            services.call_over_run(self, function, iteration, context)
-            return ""
-        except BaseException as error:
-            message, whole = describe(error)
-            context.traceback += whole
-            traceback.clear_frames(error.__traceback__)
-            return message
-        finally:
-            context._begin(None, None)
-
-    def _call_one(self, function, iteration, context, _):
-        end = None
-        try:
-            ds, end = function.given(iteration)
-            context._begin(function, ds)
-            function.call(ds, context)
+            if function.declaration.scope == "run":
+                services.call_over_run(self, function, iteration, context)
+            else:
+                function.call_with(iteration, context)
             return ""
         except BaseException as error:
             message, whole = describe(error)
@@ -152,9 +150,6 @@ class ScriptFile:
             return message
         finally:
             context._begin(None, None)
-            ds = None
-            if end:
-                end()
 
 
 class Script(ScriptFile):
