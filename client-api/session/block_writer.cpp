@@ -229,6 +229,30 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
   return unless_dropped(push_block(call, variable, state, offset));
 }
 
+Status BlockWriter::alloc_as(const Call& call, std::uint32_t variable, std::uint32_t block,
+                             const BlockShape& shape, void** data) {
+  *data = nullptr;
+  if (!variables_.wanted(variable, channel_.iteration())) return Status::UNWANTED;
+  if (channel_.is_dropped(channel_.iteration())) return Status::DROPPED;
+  std::uint64_t offset = 0;
+  const Status status = reserve(call, variable, block, shape, &offset);
+  if (status == Status::OK) *data = segment_.at<char>(offset + sizeof(shm::BlockHeader));
+  return status;
+}
+
+Status BlockWriter::commit_at(const Call& call, void* data, const std::uint32_t* checksum) {
+  shm::BlockHeader& header = static_cast<shm::BlockHeader*>(data)[-1];
+  const std::uint64_t offset = segment_.offset_of(&header);
+  if (checksums_ && checksum) {
+    header.checksum = *checksum;
+    header.has_checksum = 1;
+  } else {
+    add_checksum(call, offset);
+  }
+  return unless_dropped(push_block(call, header.variable,
+                                   variables_.block(header.variable, header.block), offset));
+}
+
 Status BlockWriter::set_extent(const Call& call, const char* name, std::uint32_t block,
                                const NumberList& extent) {
   std::uint32_t variable = 0;

@@ -33,6 +33,20 @@ class BlockWriter {
                bool column_major = false);
   Status alloc_array(const Call& call, const char* name, std::uint32_t block, leat_array* array);
   Status commit(const Call& call, const char* name, std::uint32_t block);
+
+  // Blocks that another server of the run has taken from this rank already, as it has them; for staging nodes.
+
+  /// Memory for the data, which the caller fills. UNWANTED, DROPPED: nobody wants them.
+  Status alloc_as(const Call& call, std::uint32_t variable, std::uint32_t block,
+                  const BlockShape& shape, void** data);
+  /// `checksum`: CRC-32C of what is at `data` now; null: it is computed where the XML asks for one.
+  Status commit_at(const Call& call, void* data, const std::uint32_t* checksum);
+  /// They were not filled, and never will be.
+  void give_back(void* data) noexcept {
+    channel_.memory().give_back(segment_.offset_of(static_cast<char*>(data) -
+                                                   sizeof(shm::BlockHeader)));
+  }
+
   Status set_extent(const Call& call, const char* name, std::uint32_t block,
                     const NumberList& extent);
   Status set_position(const Call& call, const char* name, std::uint32_t block,

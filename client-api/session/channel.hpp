@@ -127,7 +127,9 @@ class Channel {
   /// nobody. DROPPED.
   Status drop(std::int64_t iteration) noexcept;
   /// A write has failed: known to the server even if this process ends before it can say which.
-  void count_failed() noexcept { area_.client->failed.fetch_add(1, std::memory_order_relaxed); }
+  void count_failed(std::uint32_t writes = 1) noexcept {
+    area_.client->failed.fetch_add(writes, std::memory_order_relaxed);
+  }
 
   /// So long was a call of Leat's, in the iteration that ends next.
   void count_inside(std::int64_t ns) noexcept { inside_ns_ += ns; }

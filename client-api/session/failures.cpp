@@ -40,6 +40,19 @@ void Failures::lose_unknown(std::string_view name, std::uint32_t variable, const
   tell_lost(variable, error.status, 0);
 }
 
+void Failures::lose_elsewhere(const Call& call, std::uint32_t variable, std::int64_t iteration,
+                              std::uint32_t writes, std::uint64_t bytes, const Error& why) {
+  (void)complain(call, why, std::to_string(variable));
+  shm::Event event = channel_.event_of(shm::EventKind::lost);
+  event.subject = variable;
+  event.iteration = iteration;
+  event.block = writes;
+  event.bytes = bytes;
+  event.token = static_cast<std::uint32_t>(why.status) | std::uint64_t{last_kind_} << 32;
+  channel_.count_failed(writes);
+  channel_.events().tell_now(event);
+}
+
 void Failures::lose_block(const shm::Event& block, const std::string& why) {
   count_lost(variables_.name(block.subject), block.iteration, why);
 }

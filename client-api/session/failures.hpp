@@ -38,6 +38,10 @@ class Failures {
   /// the caller gave it. `variable`: as it was found, or kNoVariable.
   void lose_unknown(std::string_view name, std::uint32_t variable, const Error& error);
 
+  /// Writes of this rank that another server of the run has lost; for staging nodes. They are no failures of calls here.
+  void lose_elsewhere(const Call& call, std::uint32_t variable, std::int64_t iteration,
+                      std::uint32_t writes, std::uint64_t bytes, const Error& why);
+
   /// A block that was handed over and that nobody takes any more.
   void lose_block(const shm::Event& block, const std::string& why);
 

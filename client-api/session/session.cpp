@@ -80,10 +80,11 @@ Result<Connection> Session::find_successor(const AskForHeld& held, std::int64_t 
 
 // This rank's place in the segment of the server that it is connected to. ERROR_SERVER: that has
 // died before there was anything to take over.
-Result<shm::Segment> Session::take_place(const std::string& name, std::uint32_t place) {
+Result<shm::Segment> Session::take_place(const std::string& name, std::uint32_t place,
+                                         bool is_one_of_several) {
   Result<shm::Segment> segment = shm::Segment::attach(name);
   if (!segment) return segment;
-  if (!segment->be_client(place))
+  if (!(is_one_of_several ? segment->be_one_of_several(place) : segment->be_client(place)))
     return Error{Status::ERROR_SYSTEM, "cannot lock this rank's place in " + name};
   // The next one may have looked for ranks before this one had its place.
   if (!segment->has_server())
@@ -95,12 +96,21 @@ Result<shm::Segment> Session::take_place(const std::string& name, std::uint32_t 
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks,
                                                std::int64_t since_ns, bool was_split, bool meets) {
-  ServerStart start{config, ranks, os::current_folder(), "", since_ns, was_split, 0, meets};
+  return open_with({config, ranks, os::current_folder(), "", since_ns, was_split, 0, meets}, false);
+}
+
+Result<std::unique_ptr<Session>> Session::open_one_of_several(const std::string& config,
+                                                              const Ranks& ranks) {
+  return open_with({config, ranks, os::current_folder(), "", os::now_ns(), true, 0, false}, true);
+}
+
+Result<std::unique_ptr<Session>> Session::open_with(ServerStart start, bool is_one_of_several) {
   for (int tries = 1;; ++tries) {
     Result<Connection> connection = connect_or_start(start);
     if (!connection) return connection.error();
     Result<shm::Segment> segment =
-        take_place(connection->segment, static_cast<std::uint32_t>(connection->place));
+        take_place(connection->segment, static_cast<std::uint32_t>(connection->place),
+                   is_one_of_several);
     if (segment) {
       start.segment = connection->segment;
       start.server = connection->number;

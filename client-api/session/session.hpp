@@ -55,6 +55,9 @@ class Session {
   static Result<std::unique_ptr<Session>> open(const std::string& config, const Ranks& ranks,
                                                std::int64_t since_ns, bool was_split = false,
                                                bool meets = false);
+  /// One of several ranks that this process stands for, as a staging node does. Its server is a process of its own.
+  static Result<std::unique_ptr<Session>> open_one_of_several(const std::string& config,
+                                                              const Ranks& ranks);
 
   /// Of one that is connected already, and has the segment mapped.
   static std::unique_ptr<Session> join(ServerStart start, Connection connection,
@@ -67,6 +70,10 @@ class Session {
   IdlePhases& idle_phases() noexcept { return idle_phases_; }
   Collectives& collectives() noexcept { return collectives_; }
   Status end_iteration(const Call& call);
+  /// Leaves all before `iteration` as they are: this rank had nothing in them.
+  void go_to(std::int64_t iteration) {
+    if (iteration > channel_.iteration()) enter(iteration);
+  }
   std::int64_t iteration() const noexcept { return channel_.iteration(); }
   const Ranks& ranks() const noexcept { return start_.ranks; }
   /// What its server says of itself to others of the run.
@@ -75,6 +82,21 @@ class Session {
   void introduce(std::string offers) noexcept {
     (void)channel_.events().introduce(std::move(offers));
   }
+  // For staging nodes, which stand for ranks of other nodes.
+
+  /// All ranks have left this iteration out.
+  void leave_out(std::int64_t iteration) noexcept { (void)channel_.drop(iteration); }
+  Failures& failures() noexcept { return failures_; }
+  /// All iterations up to this one are through all stores.
+  std::int64_t stored_until() const noexcept {
+    return segment_.server_state().done_iteration.load(std::memory_order_acquire);
+  }
+
+  /// A number that grows while the server gets anything done.
+  std::uint64_t progress() const noexcept {
+    return segment_.server_state().progress.load(std::memory_order_relaxed);
+  }
+
   bool hosts_server() const noexcept { return own_.hosted != nullptr; }
 
   /// Tells the server that this client is done. Nothing else may be called afterwards but
@@ -91,7 +113,9 @@ class Session {
 
  private:
   Session(ServerStart start, Connection connection, shm::Segment segment);
-  static Result<shm::Segment> take_place(const std::string& name, std::uint32_t place);
+  static Result<std::unique_ptr<Session>> open_with(ServerStart start, bool is_one_of_several);
+  static Result<shm::Segment> take_place(const std::string& name, std::uint32_t place,
+                                         bool is_one_of_several);
   Result<Connection> find_successor(const AskForHeld& ask_for_held, std::int64_t limit_ns) noexcept;
   /// This rank is in `iteration` from now on: takes the values that are steered from it on.
   void enter(std::int64_t iteration);

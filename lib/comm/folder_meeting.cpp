@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A card is a mark, the numbers of those that its server takes for the first, its offer, and the CRC-32C of all that: a network
-// file system may show a part of it.
+// A card is the numbers of those that its server takes for the first, and its offer.
 #include "lib/comm/folder_meeting.hpp"
 
 #include <dirent.h>
@@ -19,7 +18,7 @@
 #include <optional>
 #include <utility>
 
-#include "lib/os/crc32c.hpp"
+#include "lib/comm/secret_folder.hpp"
 #include "lib/os/process.hpp"
 
 namespace leat::comm {
@@ -29,67 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCardMark = "leat-card-1\n", kOffersMark = "leat-offers-1\n";
 constexpr const char *kCard = ".card", *kOffers = ".offers";
-constexpr std::size_t kMostOfFile = std::size_t{64} << 20;
 constexpr auto kKeepMeetingFor = std::chrono::hours(24);
-
-// ---- files ----
-
-// The folder itself, no link to another one, and nobody's but this user's.
-os::UniqueFd open_meeting(const std::string& path, std::string* why) {
-  std::error_code ignored;
-  fs::create_directories(fs::path(path).parent_path(), ignored);
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    *why = "cannot make the folder " + path + ": " + os::errno_text(errno);
-    return {};
-  }
-  os::UniqueFd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat facts {};
-  if (!folder || fstat(folder.get(), &facts) != 0) {
-    *why = "cannot open the folder " + path + ": " + os::errno_text(errno);
-    return {};
-  }
-  if (facts.st_uid != geteuid()) {
-    *why = "the folder " + path + " belongs to another user: nothing of it is taken";
-    return {};
-  }
-  if ((facts.st_mode & 0077) != 0) fchmod(folder.get(), 0700);
-  return folder;
-}
-
-// "" for what is not there, is no file of this user's, or is not whole.
-std::string checked_bytes(int folder, const std::string& name, std::string_view mark) {
-  const os::UniqueFd file(
-      openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat facts {};
-  if (!file || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return "";
-  if (facts.st_uid != geteuid() || facts.st_size > static_cast<off_t>(kMostOfFile)) return "";
-  std::string text = os::text_of(file.get(), static_cast<std::size_t>(facts.st_size));
-  std::uint32_t sum = 0;
-  if (text.size() < mark.size() + sizeof sum || !text.starts_with(mark)) return "";
-  const std::size_t size = text.size() - sizeof sum;
-  std::memcpy(&sum, text.data() + size, sizeof sum);
-  if (sum != os::crc32c(text.data(), size)) return "";
-  return text.substr(mark.size(), size - mark.size());
-}
-
-// Whole or not at all; for nobody but this user. "" or why it cannot be written.
-std::string write_checked(int folder, const std::string& name, std::string_view mark,
-                          const std::string& body) {
-  std::string text = std::string(mark) + body;
-  const std::uint32_t sum = os::crc32c(text.data(), text.size());
-  text.append(reinterpret_cast<const char*>(&sum), sizeof sum);
-  const std::string part = "." + name + ".part";
-  unlinkat(folder, part.c_str(), 0);
-  os::UniqueFd file(
-      openat(folder, part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  const bool is_written =
-      file && os::write_at(file.get(), text.data(), text.size(), 0) && fsync(file.get()) == 0;
-  file.reset();
-  if (is_written && renameat(folder, part.c_str(), folder, name.c_str()) == 0) return "";
-  std::string why = "cannot write " + name + ": " + os::errno_text(errno);
-  unlinkat(folder, part.c_str(), 0);
-  return why;
-}
 
 std::string offers_name(std::uint64_t number) {
   char text[40];
@@ -133,7 +72,7 @@ std::set<FolderMeeting::Name> FolderMeeting::look(int folder) const {
 
 void FolderMeeting::poll() {
   if (!offers_.empty()) return;
-  const os::UniqueFd folder = open_meeting(settings_.folder, &why_waiting_);
+  const os::UniqueFd folder = open_secret_folder(settings_.folder, &why_waiting_);
   if (!folder) return;
   const std::set<Name> all = look(folder.get());
   if (!write_own(folder.get(), all)) return;
@@ -154,7 +93,7 @@ bool FolderMeeting::write_own(int folder, const std::set<Name>& all) {
   card.append(reinterpret_cast<const char*>(&settings_.all_ranks), sizeof settings_.all_ranks);
   card += bytes_of(settings_.own, false);
   if (card == written_ && all.contains(own_name())) return true;
-  const std::string why = write_checked(folder, name_of(own_name()), kCardMark, card);
+  const std::string why = write_secret(folder, name_of(own_name()), kCardMark, card);
   written_ = why.empty() ? card : "";
   if (!why.empty()) why_waiting_ = why + ", in " + settings_.folder;
   return why.empty();
@@ -162,7 +101,7 @@ bool FolderMeeting::write_own(int folder, const std::set<Name>& all) {
 
 // Its card is of a run of as many ranks, and takes this server for the first one.
 bool FolderMeeting::names_this(int folder, const Name& name, Offer* offer) const {
-  const std::string card = checked_bytes(folder, name_of(name), kCardMark);
+  const std::string card = read_secret(folder, name_of(name), kCardMark);
   std::uint16_t count = 0;
   std::int32_t all_ranks = 0;
   if (card.size() < sizeof count) return false;
@@ -206,7 +145,7 @@ void FolderMeeting::write_offers(int folder, const std::map<std::int32_t, Offer>
     numbers.insert(offer.number);
   }
   const std::string why =
-      write_checked(folder, offers_name(settings_.own.number), kOffersMark, offers);
+      write_secret(folder, offers_name(settings_.own.number), kOffersMark, offers);
   if (!why.empty()) {
     why_waiting_ = why + ", in " + settings_.folder;
     return;
@@ -226,7 +165,7 @@ void FolderMeeting::await_first(int folder, const std::set<Name>& all) {
   for (const Name& each : all) {
     ranks[each.first_rank] = each.ranks;
     if (each.first_rank != 0) continue;
-    std::string offers = checked_bytes(folder, offers_name(each.number), kOffersMark);
+    std::string offers = read_secret(folder, offers_name(each.number), kOffersMark);
     if (offers.empty() || !meeting_of(offers, settings_.own.number)) continue;
     offers_ = std::move(offers);
     why_waiting_.clear();

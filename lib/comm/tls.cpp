@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kCredentialMark = "leat-credential-1 ";
 constexpr std::size_t kSecretBytes = 32;
-constexpr std::size_t kNonceBytes = TlsStream::kKnockBytes / 2;
+constexpr std::size_t kNonceBytes = Credential::kKnockBytes / 2;
 constexpr unsigned char kPskName[] = "servers of one run of Leat";
 constexpr unsigned char kPskCipher[] = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256, RFC 8446 B.4
 
@@ -64,7 +64,7 @@ std::string mac_of(std::string_view text, std::string_view key) {
 
 std::string knock_with(std::string_view nonce, const std::string& key) {
   const std::string proof = mac_of(nonce, key);
-  return std::string(nonce) + proof.substr(0, TlsStream::kKnockBytes - kNonceBytes);
+  return std::string(nonce) + proof.substr(0, Credential::kKnockBytes - kNonceBytes);
 }
 
 // The key that both ends have, as TLS wants it: a session that never was.
@@ -145,14 +145,37 @@ Result<Credential> Credential::from_text(const std::string& text) {
   return Credential(std::move(shared));
 }
 
+std::string Credential::knock() const {
+  const std::string knock = knock_with(random_bytes(kNonceBytes), shared_->knock_key);
+  return knock.size() == kKnockBytes ? knock : "";
+}
+
+bool Credential::is_knock(std::string_view bytes) const {
+  if (bytes.size() != kKnockBytes) return false;
+  const std::string right = knock_with(bytes.substr(0, kNonceBytes), shared_->knock_key);
+  return right.size() == kKnockBytes &&
+         CRYPTO_memcmp(right.data(), bytes.data(), kKnockBytes) == 0;
+}
+
+std::shared_ptr<SSL> Credential::tls_end(bool accepts) const {
+  std::shared_ptr<SSL> ssl(SSL_new(shared_->context.get()), SSL_free);
+  if (!ssl) return nullptr;
+  SSL_set_app_data(ssl.get(), const_cast<std::string*>(&shared_->tls_key));
+  if (accepts)
+    SSL_set_accept_state(ssl.get());
+  else
+    SSL_set_connect_state(ssl.get());
+  return ssl;
+}
+
 // ---- a connection ----
 
-TlsStream::TlsStream(const Credential& credential, Side side) : credential_(credential.shared_) {
+TlsStream::TlsStream(const Credential& credential, Side side) : credential_(credential) {
   if (side == Side::connects) begin(side);
 }
 
 bool TlsStream::begin(Side side) {
-  ssl_.reset(SSL_new(credential_->context.get()), SSL_free);
+  ssl_ = credential_.tls_end(side == Side::accepts);
   BIO* const in = BIO_new(BIO_s_mem());
   BIO* const out = BIO_new(BIO_s_mem());
   if (!ssl_ || !in || !out) {
@@ -161,27 +184,21 @@ bool TlsStream::begin(Side side) {
     return fail("no memory for a connection");
   }
   SSL_set_bio(ssl_.get(), in, out);
-  SSL_set_app_data(ssl_.get(), const_cast<std::string*>(&credential_->tls_key));
-  if (side == Side::accepts) {
-    SSL_set_accept_state(ssl_.get());
-    return true;
-  }
-  SSL_set_connect_state(ssl_.get());
-  const std::string knock = knock_with(random_bytes(kNonceBytes), credential_->knock_key);
-  if (knock.size() != kKnockBytes) return fail("cannot make a knock: " + openssl_error());
+  if (side == Side::accepts) return true;
+  const std::string knock = credential_.knock();
+  if (knock.empty()) return fail("cannot make a knock: " + openssl_error());
   BIO_write(out, knock.data(), static_cast<int>(knock.size()));
   return go_on();
 }
 
 // Takes it out of the bytes. False: it is none.
 bool TlsStream::take_knock(std::string_view* bytes) {
-  const std::size_t taken = std::min(kKnockBytes - knock_.size(), bytes->size());
+  constexpr std::size_t kWhole = Credential::kKnockBytes;
+  const std::size_t taken = std::min(kWhole - knock_.size(), bytes->size());
   knock_ += bytes->substr(0, taken);
   bytes->remove_prefix(taken);
-  if (knock_.size() < kKnockBytes) return true;
-  const std::string right =
-      knock_with(std::string_view(knock_).substr(0, kNonceBytes), credential_->knock_key);
-  if (right.size() != kKnockBytes || CRYPTO_memcmp(right.data(), knock_.data(), kKnockBytes) != 0)
+  if (knock_.size() < kWhole) return true;
+  if (!credential_.is_knock(knock_))
     return fail("it does not know the credential of this run");
   return begin(Side::accepts);
 }

@@ -32,6 +32,16 @@ class Credential {
   /// 32 bytes for this purpose alone, the same on all servers; a secret. "" when they cannot be made.
   std::string secret_for(std::string_view purpose) const;
 
+  // For the ends of connections, which are below and in byte_stream.hpp.
+
+  static constexpr std::size_t kKnockBytes = 32;
+  /// What who connects sends first: a number at random and what only somebody with the credential can make of it. "" when it
+  /// cannot be made.
+  std::string knock() const;
+  bool is_knock(std::string_view bytes) const;
+  /// An end of a connection by TLS, which accepts or connects; null when there is no memory. The credential outlives it.
+  std::shared_ptr<ssl_st> tls_end(bool accepts) const;
+
  private:
   friend class TlsStream;
   struct Shared {
@@ -57,7 +67,6 @@ class TlsStream {
  public:
   enum class Side { connects, accepts };
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;  ///< of a message
-  static constexpr std::size_t kKnockBytes = 32;
 
   TlsStream(const Credential& credential, Side side);
 
@@ -84,7 +93,7 @@ class TlsStream {
   bool take_apart();
   bool fail(std::string why);
 
-  std::shared_ptr<const Credential::Shared> credential_;
+  Credential credential_;
   std::shared_ptr<ssl_st> ssl_;
   std::string knock_;  // of one that accepts, as far as it has come
   bool is_open_ = false;

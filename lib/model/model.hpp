@@ -87,6 +87,25 @@ enum class Carrier {
   none     ///< each goes on without the others
 };
 
+/// Whether data are plain on the network between the servers of a run.
+enum class Trust {
+  none,  ///< they are encrypted
+  job    ///< they are: the network is the job's own. Who speaks proves all the same that it is of the run
+};
+
+/// On which nodes a store or a script works.
+enum class At {
+  node,    ///< on those of the simulation, beside it
+  staging  ///< on nodes of their own, to which data are sent
+};
+
+/// What becomes of what a staging node was to do, when it is lost.
+enum class WhenLost {
+  node,   ///< each node of the simulation does it for its own ranks
+  other,  ///< another staging node does it, and if there is none, as `node`
+  fail    ///< nobody: it is lost, and said to be
+};
+
 // <Struct>Fields: what stands in the XML as it is. fields.def has them, one line each.
 #define LEAT_ELEMENT(Struct) struct Struct##Fields {
 #define LEAT_FIELD(type, member, usual, attribute) type member{usual};
@@ -207,6 +226,7 @@ struct Architecture : DedicatedFields, BufferFields {
     return overflow_policy == OverflowPolicy::drop_iteration && drop_scope == DropScope::run;
   }
   NetworkFields network;
+  StagingFields staging;
   SourceLocation spill_where;
 };
 

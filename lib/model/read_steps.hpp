@@ -43,6 +43,8 @@ void read_stores(ReadContext& context, const XmlElement& root);
 void read_scripts(ReadContext& context, const XmlElement& root);
 /// After stores, variables and scripts: functions of libraries become stores that no variable names.
 void read_events(ReadContext& context, const XmlElement& root);
+/// That nodes are there for what is to be done on them.
+void check_places(ReadContext& context, const XmlElement& root);
 /// All but the variables that a mesh names. After the parameters.
 void read_meshes(ReadContext& context, const XmlElement& root);
 /// After layouts, meshes and stores.

@@ -21,6 +21,7 @@ Model read_tree(const Document& document, const Schema& schema, DiagnosticList& 
   link_meshes(context, root);
   read_scripts(context, root);
   read_events(context, root);
+  check_places(context, root);
   return model;
 }
 
@@ -143,6 +144,16 @@ void read_network(ReadContext& context, const XmlElement& element) {
                       "\": write carrier=\"tcp\" or \"auto\", or leave it out");
 }
 
+void read_staging(ReadContext& context, const XmlElement& element) {
+  const Attributes staging(context, element);
+  StagingFields& fields = context.model.architecture.staging;
+  staging.read_fields(&fields);
+  for (const char* each : {"when-lost", "cores", "buffer"}) {
+    if (fields.nodes == 0 && staging.given(each))
+      return context.error(staging.where(each), "<staging> says how many nodes it has: nodes=\"2\"");
+  }
+}
+
 }  // namespace
 
 void read_simulation(ReadContext& context, const XmlElement& root) {
@@ -158,6 +169,7 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   read_dedicated(context, only(context, root, "dedicated"));
   read_buffer(context, only(context, root, "buffer"));
   read_network(context, only(context, root, "network"));
+  read_staging(context, only(context, root, "staging"));
   const XmlElement log = only(context, root, "log");
   Attributes(context, log).read_fields(&model.log);
   if (model.log.level.empty()) model.log.level = model.log.file.empty() ? "info" : "debug";

@@ -87,6 +87,14 @@ inline constexpr Word<Carrier> kWords<Carrier>[] = {{"auto", Carrier::automatic}
                                                     {"folder", Carrier::folder},
                                                     {"none", Carrier::none}};
 
+template <>
+inline constexpr Word<Trust> kWords<Trust>[] = {{"none", Trust::none}, {"job", Trust::job}};
+template <>
+inline constexpr Word<At> kWords<At>[] = {{"node", At::node}, {"staging", At::staging}};
+template <>
+inline constexpr Word<WhenLost> kWords<WhenLost>[] = {
+    {"node", WhenLost::node}, {"other", WhenLost::other}, {"fail", WhenLost::fail}};
+
 template <class Enum, std::size_t kCount>
 constexpr Enum value_of(const Word<Enum> (&words)[kCount], std::string_view word) {
   for (const Word<Enum>& each : words) {

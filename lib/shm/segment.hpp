@@ -82,6 +82,9 @@ class Segment {
   bool be_client(std::uint32_t index) const noexcept {
     return os::lock_byte_for_process(lock_, index);
   }
+  /// The same of a process that stands for several clients, with a mapping for each: a child that it forks counts, too, until
+  /// it has another program.
+  bool be_one_of_several(std::uint32_t index) const noexcept { return os::lock_byte(lock_, index); }
   /// In a child that was forked: what we hold of the segment is the parent's to hold.
   void close_in_child() noexcept { lock_.reset(); }
   bool client_is_there(std::uint32_t index) const noexcept {
@@ -112,6 +115,9 @@ class Segment {
   template <class T>
   T* at(std::uint64_t offset) const noexcept {
     return reinterpret_cast<T*>(base() + offset);
+  }
+  std::uint64_t offset_of(const void* address) const noexcept {
+    return static_cast<std::uint64_t>(static_cast<const char*>(address) - at<const char>(0));
   }
 
  private:

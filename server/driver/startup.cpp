@@ -13,13 +13,16 @@
 #include <utility>
 
 #include "lib/control/machine_file.hpp"
+#include "lib/model/places.hpp"
 #include "lib/model/reader.hpp"
+#include "lib/model/words.hpp"
 #include "lib/node/output_folders.hpp"
 #include "lib/node/runtime_folder.hpp"
 #include "lib/os/folder.hpp"
 #include "lib/os/limits.hpp"
 #include "lib/os/local_socket.hpp"
 #include "lib/os/process.hpp"
+#include "lib/staging/shares.hpp"
 #include "server/driver/driver.hpp"
 #include "server/driver/executors.hpp"
 #include "server/driver/meeting_others.hpp"
@@ -216,6 +219,12 @@ bool belongs_to_simulation(const model::Model& model, const Options& options, Ow
          options.report_fd >= 0 && options.place.empty();
 }
 
+// Who starts a server for a staging node says so, and the segment of a run keeps it.
+model::At place_said() {
+  const char* const at = std::getenv("LEAT_AT");
+  return at ? model::value_of<model::At>(at) : model::At::node;
+}
+
 // The start of a server, step by step. Each step may fail; then those before it are undone by their members, in reverse
 // order. The order matters:
 //
@@ -289,13 +298,25 @@ class Startup {
         old_ ? model::read_sources(old_->run.sources) : read_for(options_, may_be_in_ranks),
         &warnings_);
     if (!model) return model.error();
-    model_ = std::move(*model);
+    at_ = place_said();
+    model_ = model::part_of(std::move(*model), at_);
+    for (model::Store& each : model_.stores)
+      if (each.type == model::kToStaging) each.options.push_back({"config", options_.config, {}});
     if (Result<void> divided = take_share(&model_, &options_); !divided) return divided;
     is_elsewhere_ = !old_ && belongs_to_simulation(model_, options_, host_.owner);
     has_cores_ = model_.architecture.place != model::Place::none;
     if (!has_cores_) os::set_affinity(inherited_cpus_);
     facts_ = facts_of(options_, *live_, host_.owner);
+    if (at_ == model::At::staging) stand_for_others();
     return {};
+  }
+
+  // Of a staging node, whose ranks another one may have after it.
+  void stand_for_others() {
+    const staging::SessionName name = staging::name_in(options_.session);
+    const bool may_move = model_.architecture.staging.when_lost != model::WhenLost::fail;
+    facts_.run_session = name.run;
+    facts_.succession = name.moved > 0 ? name.moved + 1 : may_move ? 1 : 0;
   }
 
   Result<void> open_log() {
@@ -431,6 +452,7 @@ class Startup {
   Options options_;
   const HostProcess& host_;
   const ProcessChanges& process_;
+  model::At at_ = model::At::node;
   bool is_elsewhere_ = false, has_cores_ = true;
   os::CpuSet inherited_cpus_;
   std::optional<LiveSession> live_;

@@ -124,8 +124,14 @@ void Dispatcher::start() {
 // Its ranks that never attach are given up before there is anything to store.
 void Dispatcher::start_stores() {
   if (pipeline_.is_started()) return;
-  pipeline_.start(run_.executor, run_.facts.has_all_ranks() ? 0 : session_.clients.lowest_rank(),
-                  [drains = drains_] { drains->await_here(); });
+  std::vector<std::int32_t> ranks;
+  if (run_.facts.has_all_ranks()) {
+    for (std::int32_t rank = 0; rank < run_.facts.ranks; ++rank) ranks.push_back(rank);
+  } else {
+    for (const auto& [first, last] : session_.clients.known_ranks())
+      for (std::int32_t rank = first; rank <= last; ++rank) ranks.push_back(rank);
+  }
+  pipeline_.start(run_.executor, ranks, [drains = drains_] { drains->await_here(); });
 }
 
 // What is drained is passed on when all stores are open: otherwise it stays where it is, for

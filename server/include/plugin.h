@@ -222,7 +222,12 @@ typedef struct leat_run {
   /* 1: other threads of this process are the simulation's own, so what it uses too and is not thread-safe cannot be used
    * here. 0: the process is the server's. leat_run_is_in_simulation(). */
   int32_t in_simulation;
-  int32_t reserved;
+  /* 0: the server has these ranks for the whole run. Else another server may go on with them after it, or this one goes on after
+   * another: then the output of each is one of several, which the number tells apart, later ones have greater ones; as if there
+   * were other nodes. leat_run_succession(). */
+  int32_t succession;
+  /* The ranks of this server, node_ranks of them, ascending; NULL where they are not known. leat_run_own_ranks(). */
+  const int32_t* own_ranks;
 } leat_run;
 
 /* Operations of a plugin over all servers of its run. */
@@ -357,6 +362,16 @@ static inline int32_t leat_run_number(const leat_run* run) {
 /* -1, not known, in a host from before there was such a thing. */
 static inline int32_t leat_run_first_rank(const leat_run* run) {
   return run->size >= offsetof(leat_run, first_rank) + sizeof run->first_rank ? run->first_rank : -1;
+}
+
+/* 0 in a host from before there was such a thing, which had 0 in its place. */
+static inline int32_t leat_run_succession(const leat_run* run) {
+  return run->size >= offsetof(leat_run, succession) + sizeof run->succession ? run->succession : 0;
+}
+
+/* NULL in a host from before there was such a thing. */
+static inline const int32_t* leat_run_own_ranks(const leat_run* run) {
+  return run->size >= offsetof(leat_run, own_ranks) + sizeof run->own_ranks ? run->own_ranks : NULL;
 }
 
 /* -1, none, in a host from before there was such a thing; the same for the next three. */

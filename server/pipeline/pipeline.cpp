@@ -92,8 +92,9 @@ Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
     store->plugin().set_crew(crews_.of(store->plugin().schedule()), is_late);
 }
 
-void Pipeline::start(Executor& executor, std::int32_t first_rank, std::function<void()> first) {
-  for (const auto& store : stores_) store->plugin().set_first_rank(first_rank);
+void Pipeline::start(Executor& executor, const std::vector<std::int32_t>& ranks,
+                     std::function<void()> first) {
+  for (const auto& store : stores_) store->plugin().set_ranks(ranks);
   ++unfinished_;
   lanes_.start(executor);
   crews_.start(executor);

@@ -48,8 +48,9 @@ class Pipeline final {
   ~Pipeline() { stop(); }
 
   /// Starts the thread, which calls `first` and opens all plugins; what is submitted before waits.
-  /// `first_rank`: the lowest of this node.
-  void start(Executor& executor, std::int32_t first_rank = 0, std::function<void()> first = {});
+  /// `ranks`: of this server, ascending.
+  void start(Executor& executor, const std::vector<std::int32_t>& ranks = {},
+             std::function<void()> first = {});
   /// Before the start.
   void check_with(const model::Model& model, ArrayChecks::Wanted wanted);
   bool is_started() const noexcept { return thread_.joinable(); }

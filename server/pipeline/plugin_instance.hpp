@@ -101,8 +101,12 @@ class PluginInstance {
   PluginInstance(const PluginInstance&) = delete;
   virtual ~PluginInstance() = default;
 
-  /// Before open(): the lowest rank of this node.
-  void set_first_rank(std::int32_t rank) noexcept { run_.first_rank = rank; }
+  /// Before open(): the ranks of this server, ascending.
+  void set_ranks(std::vector<std::int32_t> ranks) {
+    own_ranks_ = std::move(ranks);
+    run_.first_rank = own_ranks_.empty() ? 0 : own_ranks_.front();
+    run_.own_ranks = own_ranks_.empty() ? nullptr : own_ranks_.data();
+  }
   /// Before open(): who does iterations that are done in pieces, and whether others wait for them.
   void set_crew(PieceRunner& crew, PieceRunner::IsLate is_late) {
     crew_ = &crew;
@@ -145,6 +149,7 @@ class PluginInstance {
 
  protected:
   leat_run run_;
+  std::vector<std::int32_t> own_ranks_;
   PluginWork work_;
 
  private:

@@ -128,6 +128,7 @@ leat_run PluginView::run_for(std::uint32_t store) const {
   run.resumed = facts_.drained ? LEAT_RUN_DRAINED : facts_.resumed ? LEAT_RUN_RESUMED : 0;
   run.run_number = number_of(facts_.run_id);
   run.in_simulation = facts_.in_simulation ? 1 : 0;
+  run.succession = facts_.succession;
   run.time_parameter = model_.time ? static_cast<std::int32_t>(model_.time->parameter) : -1;
   run.time_unit = model_.time ? model_.time->unit.c_str() : "";
   run.calendar = model_.time ? model_.time->calendar.c_str() : "";

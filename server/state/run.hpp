@@ -152,6 +152,9 @@ struct RunFacts {
   bool in_simulation = false;       ///< the process is a rank's, which computes on other threads
   bool cores_are_shared =
       false;  ///< ranks compute on the server's cores too; known when they are there
+  /// 0: no other server ever has its ranks; 1: another one may have them after it; more: it has them after another one, and greater
+  /// numbers are later.
+  std::int32_t succession = 0;
   std::int32_t node_number = 1;  ///< of those nodes of the run whose hosts are called as this one
 
   /// Of a run with several servers nobody has all ranks in hand.

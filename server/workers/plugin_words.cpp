@@ -300,7 +300,7 @@ class PluginAtWork {
   }
 
   std::string open(const Frame& order) {
-    plugin_.set_first_rank(order.head.at("first_rank"));
+    plugin_.set_ranks(order.head.at("ranks"));
     return plugin_.open();
   }
 

@@ -71,7 +71,7 @@ std::optional<std::string> RemotePlugin::ensure_open() {
   if (was_open_) (*plan_.setup)["resumed"] = true;
   if (const WorkerStart start = process_.start(); !start.why.empty()) return start.why;
   Frame answer;
-  if (!converse({{{"kind", "open"}, {"first_rank", run_.first_rank}}, ""}, &answer)) return {};
+  if (!converse({{{"kind", "open"}, {"ranks", own_ranks_}}, ""}, &answer)) return {};
   std::string why = text_in(answer.head, "error");
   if (!why.empty()) process_.finish();
   was_open_ = was_open_ || why.empty();

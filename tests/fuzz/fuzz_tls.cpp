@@ -22,7 +22,7 @@ void be_a_stranger(fuzz::Input& input, Side side, bool has_knock) {
   end.send("secret");
   if (has_knock)
     end.take_in(
-        TlsStream(credential(), Side::connects).take_out().substr(0, TlsStream::kKnockBytes));
+        TlsStream(credential(), Side::connects).take_out().substr(0, Credential::kKnockBytes));
   while (!input.empty()) {
     end.take_in(input.text(1 + input.byte()));
     end.take_out();

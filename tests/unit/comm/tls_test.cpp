@@ -79,8 +79,8 @@ TEST(Tls, WithoutItsKnockAnotherCredentialDoesNotGetInEither) {
     TlsStream client(connects ? other : own, TlsStream::Side::connects);
     TlsStream server(of_server, TlsStream::Side::accepts);
     client.send("secret");
-    std::string bytes = knocks.take_out().substr(0, TlsStream::kKnockBytes) +
-                        client.take_out().substr(TlsStream::kKnockBytes);
+    std::string bytes = knocks.take_out().substr(0, Credential::kKnockBytes) +
+                        client.take_out().substr(Credential::kKnockBytes);
     for (int i = 0; i < 10; ++i) {
       server.take_in(bytes);
       client.take_in(server.take_out());

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/model/places.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/model/read_steps.hpp"
+#include "lib/model/words.hpp"
+
+namespace leat::model {
+namespace {
+
+bool is_at(const Store& store, At at) { return store.at == at; }
+
+bool has_scripts(const Model& model, At at) {
+  const std::vector<ScriptSource>& sources = model.scripts.sources;
+  return std::any_of(sources.begin(), sources.end(),
+                     [&](const ScriptSource& each) { return each.at == at; });
+}
+
+// New numbers of stores: none for those that are not here.
+using Numbers = std::vector<std::optional<std::uint32_t>>;
+
+Numbers numbers_at(const Model& model, At at) {
+  Numbers numbers;
+  std::uint32_t next = 0;
+  for (const Store& each : model.stores)
+    numbers.push_back(is_at(each, at) ? std::optional(next++) : std::nullopt);
+  return numbers;
+}
+
+// False: some of them are elsewhere.
+bool renumber(const Numbers& numbers, std::vector<std::uint32_t>* stores) {
+  std::vector<std::uint32_t> here;
+  for (const std::uint32_t each : *stores)
+    if (numbers[each]) here.push_back(*numbers[each]);
+  const bool all = here.size() == stores->size();
+  *stores = std::move(here);
+  return all;
+}
+
+std::string text_of(const StagingFields& staging, const NetworkFields& network, const char* name) {
+  const std::string_view wanted = name;
+  if (wanted == "nodes") return std::to_string(staging.nodes);
+  if (wanted == "when-lost") return word_of(staging.when_lost);
+  if (wanted == "trust") return word_of(network.trust);
+  return network.interface;
+}
+
+Store to_staging(const Model& model) {
+  Store store;
+  store.name = store.type = kToStaging;
+  store.products.clear();
+  const Architecture& architecture = model.architecture;
+  for (const char* each : {"nodes", "when-lost", "trust", "interface"})
+    store.options.push_back(
+        {each, text_of(architecture.staging, architecture.network, each), {}});
+  store.options.push_back({"drops-together", architecture.drops_together() ? "1" : "", {}});
+  store.options.push_back({"timeout", std::to_string(architecture.timeout_seconds), {}});
+  return store;
+}
+
+// Scripts say themselves what they want, when they are loaded: they may want all.
+void send_what_is_wanted(Model* node, const Model& whole, bool by_scripts) {
+  Store store = to_staging(whole);
+  std::int64_t every = by_scripts ? 1 : 0;
+  const auto number = static_cast<std::uint32_t>(node->stores.size());
+  for (std::size_t i = 0; i < node->variables.size(); ++i) {
+    bool is_wanted = by_scripts;
+    for (const std::uint32_t each : whole.variables[i].stores)
+      is_wanted = is_wanted || is_at(whole.stores[each], At::staging);
+    if (is_wanted) node->variables[i].stores.push_back(number);
+  }
+  for (const Store& each : whole.stores) {
+    if (!is_at(each, At::staging)) continue;
+    every = std::gcd(every, each.awaits_event ? 1 : each.every);
+    store.where = each.where;
+  }
+  store.every = std::max<std::int64_t>(1, every);
+  node->stores.push_back(std::move(store));
+}
+
+}  // namespace
+
+bool has_staging(const Model& model) {
+  return has_scripts(model, At::staging) ||
+         std::any_of(model.stores.begin(), model.stores.end(),
+                     [](const Store& each) { return is_at(each, At::staging); });
+}
+
+Model part_of(Model model, At at) {
+  const bool sends = at == At::node && has_staging(model);
+  if (at == At::node && !sends) return model;
+  const Model whole = model;
+  const Numbers numbers = numbers_at(model, at);
+  const bool by_scripts = has_scripts(model, At::staging);
+  std::erase_if(model.stores, [&](const Store& each) { return !is_at(each, at); });
+  std::erase_if(model.scripts.sources, [&](const ScriptSource& each) { return each.at != at; });
+  const auto sender = static_cast<std::uint32_t>(model.stores.size());
+  for (Variable& each : model.variables) renumber(numbers, &each.stores);
+  for (Event& each : model.events) {
+    const bool all = renumber(numbers, &each.stores) & renumber(numbers, &each.told);
+    if (sends && (!all || (by_scripts && !each.scripts.empty()))) each.told.push_back(sender);
+  }
+  if (sends) send_what_is_wanted(&model, whole, by_scripts);
+  if (at == At::node) return model;
+  Architecture& architecture = model.architecture;
+  const StagingFields& staging = architecture.staging;
+  architecture.place = Place::process;
+  architecture.servers = 1;
+  if (staging.cores > 0) architecture.dedicated_cores = staging.cores;
+  if (staging.buffer_bytes > 0) architecture.buffer_bytes = staging.buffer_bytes;
+  return model;
+}
+
+void check_places(ReadContext& context, const XmlElement& root) {
+  const Model& model = context.model;
+  const bool is_there = model.architecture.staging.nodes > 0;
+  const auto refuse = [&](const SourceLocation& where, const std::string& what) {
+    context.error(where, what + " has at=\"staging\", and there are no such nodes: write "
+                                "<staging nodes=\"1\"/> into <architecture>");
+  };
+  for (const Store& each : model.stores) {
+    if (each.name == kToStaging)
+      context.error(each.where, std::string("a store cannot be called \"") + kToStaging +
+                                    "\": what goes to staging nodes is called so");
+    if (is_at(each, At::staging) && !is_there) refuse(each.where, "store \"" + each.name + "\"");
+    if (is_at(each, At::staging) && (is_apart(each.runs) || is_of_simulation(each.runs)))
+      context.error(each.where, "store \"" + each.name + "\" has runs=\"" + word_of(each.runs) +
+                                    "\", which is for time that a simulation leaves: there is none "
+                                    "on a staging node");
+  }
+  for (const ScriptSource& each : model.scripts.sources)
+    if (each.at == At::staging && !is_there) refuse(each.where, each.path);
+  if (is_there && !has_staging(model))
+    context.out.warning(only(context, root, "staging").where,
+                        "<staging> has nothing to do: no store and no script has at=\"staging\"");
+}
+
+}  // namespace leat::model

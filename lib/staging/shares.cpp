@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/staging/shares.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+namespace leat::staging {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kEnding = "-staging";
+constexpr std::size_t kLongestRun = 36;  // of the 64 letters of a session's name
+
+}  // namespace
+
+std::vector<std::int64_t> plan_of(const std::vector<RankList>& servers, std::int64_t nodes) {
+  std::vector<std::size_t> order(servers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return servers[a] < servers[b]; });
+  std::size_t all = 0, before = 0;
+  for (const RankList& each : servers) all += each.size();
+  std::vector<std::int64_t> plan(servers.size(), 0);
+  for (const std::size_t each : order) {
+    const std::size_t middle = 2 * before + servers[each].size();  // of its ranks, twice
+    plan[each] = std::min<std::int64_t>(
+        nodes - 1, static_cast<std::int64_t>(middle * static_cast<std::size_t>(nodes) /
+                                             std::max<std::size_t>(1, 2 * all)));
+    before += servers[each].size();
+  }
+  return plan;
+}
+
+// A long name keeps its end, which is what differs.
+std::string session_of(const Share& share) {
+  std::string run = share.run.size() > kLongestRun
+                        ? "s" + share.run.substr(share.run.size() - kLongestRun + 1)
+                        : share.run;
+  run += kEnding;
+  if (share.moved == 0) return run;
+  return run + ".m" + std::to_string(share.moved) + "r" +
+         std::to_string(share.ranks.empty() ? 0 : share.ranks.front());
+}
+
+SessionName name_in(std::string_view session) {
+  const std::size_t at = session.rfind(std::string(kEnding) + ".m");
+  if (at == std::string_view::npos) return {std::string(session), 0};
+  const std::size_t end = at + kEnding.size();
+  return {std::string(session.substr(0, end)),
+          std::max(1, std::atoi(std::string(session.substr(end + 2)).c_str()))};
+}
+
+std::string text_of(const Share& share) {
+  return json{{"run", share.run}, {"ranks", share.ranks}, {"all", share.all}, {"moved", share.moved}}
+      .dump();
+}
+
+std::optional<Share> share_in(const std::string& text) {
+  try {
+    const json said = json::parse(text);
+    Share share{said.at("run"), said.at("ranks"), said.at("all"), said.at("moved")};
+    const bool good = !share.ranks.empty() && std::is_sorted(share.ranks.begin(), share.ranks.end()) &&
+                      share.ranks.front() >= 0 && share.ranks.back() < share.all;
+    return good ? std::optional(std::move(share)) : std::nullopt;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace leat::staging

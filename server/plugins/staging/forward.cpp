@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store of a node that sends what stores and scripts on staging nodes want. An iteration is done when the staging node has it
+// in its own segment.
+//
+// When the staging node is lost, its work goes on elsewhere, as when-lost says: on another staging node, or on this one, in a
+// second server, which a program started from here stands beside. The iteration in progress is sent again, as a whole.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "lib/base/text.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/process.hpp"
+#include "server/include/plugin.hpp"
+#include "server/plugins/staging/losses.hpp"
+#include "server/plugins/staging/target.hpp"
+
+namespace leat::staging {
+namespace {
+
+using nlohmann::json;
+
+std::string option_of(const leat_run& run, const std::string& name) {
+  for (std::uint64_t i = 0; i < run.option_count; ++i)
+    if (name == run.options[i].name) return run.options[i].value;
+  return "";
+}
+
+RankList ranks_of(const leat_run& run) {
+  const std::int32_t* const own = leat_run_own_ranks(&run);
+  if (!own) throw std::runtime_error("the server does not say which ranks it has");
+  return {own, own + run.node_ranks};
+}
+
+json value_of(const leat_parameter& parameter) {
+  if (parameter.type == LEAT_INT64) return parameter.integer;
+  if (parameter.type == LEAT_CHAR) return parameter.text;
+  return {{"bits", std::bit_cast<std::int64_t>(parameter.real)}};
+}
+
+json parameters_of(const leat_iteration_data& data) {
+  json values = json::object();
+  for (std::uint64_t i = 0; i < data.parameter_count; ++i) {
+    const leat_parameter& each = *leat_parameter_at(&data, i);
+    if (each.has_value) values[each.name] = value_of(each);
+  }
+  return values;
+}
+
+BlockHead head_of(const leat_block& block, std::uint32_t dims) {
+  BlockHead head;
+  head.rank = block.rank;
+  head.variable = block.variable;
+  head.block = block.block;
+  head.dims = dims;
+  head.has_position = block.has_position != 0;
+  head.has_level = leat_block_has_level(&block);
+  head.level = block.level;
+  head.checksum = block.checksum;
+  head.has_checksum = block.has_checksum;
+  head.bytes = block.bytes;
+  std::memcpy(head.extent, block.extent, sizeof head.extent);
+  std::memcpy(head.position, block.position, sizeof head.position);
+  std::memcpy(head.global, block.global, sizeof head.global);
+  return head;
+}
+
+}  // namespace
+
+class Forward {
+ public:
+  Forward(const leat_run& run, Host host)
+      : run_(run),
+        host_(host),
+        target_({.simulation = run.simulation,
+                 .config = option_of(run, "config"),
+                 .nodes = std::atoll(option_of(run, "nodes").c_str()),
+                 .when_lost = option_of(run, "when-lost"),
+                 .timeout_seconds = std::strtod(option_of(run, "timeout").c_str(), nullptr),
+                 .resumed = leat_run_is_resumed(&run) != 0,
+                 .caller = {.share = {run.session, {}, run.ranks, 0},
+                            .own = ranks_of(run),
+                            .node = os::node_name(),
+                            .xml = run.xml,
+                            .progress = [host] { host.progress(1); }}},
+                host) {
+    if (!target_.ensure()) host_.error(target_.why());
+  }
+
+  // Each block stays by itself.
+  static bool makes_whole(const leat_run&, std::uint64_t) { return false; }
+
+  void iteration(const leat_iteration_data& data) {
+    const std::vector<std::int64_t> dropped = dropped_before(data.iteration);
+    while (target_.ensure()) {
+      if (target_.link().ended() >= data.iteration) break;  // a server before this one has sent it
+      if (send(data, dropped)) break;
+      target_.link_is_lost();
+    }
+    if (!target_.is_there()) throw std::runtime_error(target_.why());
+    target_.taken(data.iteration);
+    last_ = data.iteration;
+    signals_.clear();
+  }
+
+  // Kept, in case the iteration has to be sent again.
+  void on_signal(const char* event, std::int32_t rank, std::int64_t iteration, const char*) {
+    signals_.push_back(
+        json{{"event", event}, {"rank", rank}, {"iteration", iteration}}.dump());
+  }
+
+  void close() {
+    const std::vector<std::int64_t> dropped = dropped_before(INT64_MAX);
+    const json bye = {{"dropped", dropped}, {"lost", losses_of(host_.ledger(), run_, !drops_together_)}};
+    int status = 0;
+    const bool is_there = target_.is_there() && target_.link().send(FrameKind::bye, bye.dump()) &&
+                          target_.link().await_stored(&status);
+    std::string why = target_.lost_with_nodes();
+    if (!is_there) why += (why.empty() ? "" : "; ") + target_.why_not_stored();
+    if (status < 0)
+      why += std::string(why.empty() ? "" : "; ") +
+             "the staging node has not stored all that came: its log and its ledger say what";
+    target_.forget();
+    if (!why.empty()) throw std::runtime_error(why);
+  }
+
+ private:
+  // That the XML allows: they are dropped on the staging node, too.
+  std::vector<std::int64_t> dropped_before(std::int64_t iteration) const {
+    if (!drops_together_ || iteration == last_ + 1) return {};
+    return dropped_in(host_.ledger(), last_, iteration);
+  }
+
+  bool send(const leat_iteration_data& data, const std::vector<std::int64_t>& dropped) {
+    Link& link = target_.link();
+    json begin = {{"iteration", data.iteration}, {"values", parameters_of(data)}};
+    if (!dropped.empty()) begin["dropped"] = dropped;
+    if (!link.send(FrameKind::parameters, begin.dump())) return false;
+    for (const std::string& each : signals_)
+      if (!link.send(FrameKind::signal, each)) return false;
+    for (const leat_block& block : Blocks(data)) {
+      const std::uint32_t dims = leat_variable_at(&run_, block.variable)->dims;
+      if (!link.send_block(head_of(block, dims), block.data)) return false;
+      host_.progress(block.bytes);
+    }
+    json end = {{"iteration", data.iteration}};
+    if (!data.complete) end["died"] = dead_in(host_.ledger(), data.iteration);
+    std::uint64_t refused = 0;
+    if (!link.send(FrameKind::end, end.dump()) || !link.await_taken(data.iteration, &refused))
+      return false;
+    if (refused > 0)
+      host_.warn("iteration " + std::to_string(data.iteration) + ": the staging node could not take " +
+                 counted(refused, "block") + "; its ledger says which, and why");
+    return true;
+  }
+
+  const leat_run& run_;
+  Host host_;
+  const bool drops_together_ = !option_of(run_, "drops-together").empty();
+  Target target_;
+  std::vector<std::string> signals_;
+  std::int64_t last_ = -1;
+};
+
+}  // namespace leat::staging
+
+LEAT_PLUGIN(leat::staging::Forward, "to-staging")

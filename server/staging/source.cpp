@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/staging/source.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "lib/shm/layout.hpp"
+
+namespace leat::staging {
+namespace {
+
+using client::BlockShape;
+using client::Call;
+using client::Lock;
+using nlohmann::json;
+
+constexpr const char* kCall = "leat staging";
+constexpr auto kPulse = std::chrono::milliseconds(300);
+constexpr std::int64_t kPulseLimit = 5'000'000'000;
+// A simulation may compute for days between two iterations. That its node is gone is noticed by the connection.
+constexpr std::int64_t kForEver = std::int64_t{1} << 60;
+
+BlockShape shape_of(const BlockHead& head) {
+  BlockShape shape;
+  shape.dims = head.dims;
+  shape.bytes = head.bytes;
+  shape.place = head.has_level      ? shm::Place::in_level
+                : head.has_position ? shm::Place::in_global
+                                    : shm::Place::none;
+  shape.level = static_cast<std::uint16_t>(head.level);
+  for (std::uint32_t d = 0; d < std::min<std::uint32_t>(head.dims, kMaxDims); ++d) {
+    shape.extent[d] = head.extent[d];
+    shape.position[d] = head.position[d];
+  }
+  return shape;
+}
+
+}  // namespace
+
+Source::Source(Share share, RankList own, std::string config, std::int64_t timeout_ns)
+    : share_(std::move(share)),
+      own_(std::move(own)),
+      config_(std::move(config)),
+      timeout_ns_(timeout_ns) {}
+
+Source::~Source() {
+  {
+    const std::lock_guard lock(serving_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+  if (pulse_.joinable()) pulse_.join();
+  for (Rank& each : ranks_)
+    if (each.session) each.session->leave_to_parent();
+}
+
+Result<void> Source::open() {
+  if (!ranks_.empty()) return {};
+  for (const std::int32_t number : own_) {
+    const auto place = std::lower_bound(share_.ranks.begin(), share_.ranks.end(), number);
+    if (place == share_.ranks.end() || *place != number)
+      return Error{Status::ERROR_ARGUMENT, "rank " + std::to_string(number) + " is not of the share"};
+    client::Ranks ranks;
+    ranks.rank = number;
+    ranks.size = share_.all;
+    ranks.node_rank = static_cast<int>(place - share_.ranks.begin());
+    ranks.node_size = static_cast<int>(share_.ranks.size());
+    ranks.session = session_of(share_);
+    Result<std::unique_ptr<client::Session>> session =
+        client::Session::open_one_of_several(config_, ranks);
+    if (!session) return session.error();
+    ranks_.push_back({number, std::move(*session)});
+  }
+  pulse_ = std::jthread([this] { say_that_it_lives(); });
+  return {};
+}
+
+// Only while the source waits for something: else nobody would read it.
+void Source::say_that_it_lives() {
+  std::unique_lock lock(serving_);
+  while (!is_over_) {
+    changed_.wait_for(lock, kPulse);
+    if (is_over_ || !is_at_work_ || !conversation_) continue;
+    const std::string progress = std::to_string(this->progress());
+    (void)conversation_->send(FrameKind::alive, progress, kPulseLimit);
+  }
+}
+
+std::int64_t Source::ended() {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+void Source::take_over(Conversation& conversation) {
+  std::unique_lock lock(serving_);
+  ++taken_over_;
+  if (conversation_) conversation_->stream().give_up();
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !is_served_; });
+  conversation_ = &conversation;
+  is_served_ = true;
+}
+
+bool Source::is_left_for(std::int64_t ns) {
+  std::unique_lock lock(serving_);
+  const std::uint64_t now = taken_over_;
+  return !changed_.wait_for(lock, std::chrono::nanoseconds(ns), [&] { return taken_over_ != now; });
+}
+
+Source::End Source::serve() {
+  const End end = serve_until_the_end();
+  forget_pending();
+  let_go();
+  return end;
+}
+
+void Source::let_go() {
+  const std::lock_guard lock(serving_);
+  conversation_ = nullptr;
+  is_served_ = is_at_work_ = false;
+  changed_.notify_all();
+}
+
+std::uint64_t Source::progress() {
+  const std::lock_guard lock(mutex_);
+  for (const Rank& each : ranks_)
+    if (each.session) return each.session->progress();
+  return 0;
+}
+
+Source::Rank* Source::rank_of(std::int32_t number) {
+  for (Rank& each : ranks_)
+    if (each.number == number && each.session) return &each;
+  return nullptr;
+}
+
+Source::End Source::serve_until_the_end() {
+  Conversation& conversation = *conversation_;
+  Frame frame;
+  while (conversation.receive(&frame, kForEver)) {
+    {
+      const std::lock_guard lock(serving_);
+      is_at_work_ = true;
+    }
+    try {
+      switch (frame.kind) {
+        case FrameKind::parameters:
+          take_parameters(frame.text);
+          break;
+        case FrameKind::signal:
+          take_signal(frame.text);
+          break;
+        case FrameKind::block:
+          if (take_block(frame.block)) break;
+          why_ = conversation.why_over();
+          return End::cut_off;
+        case FrameKind::end:
+          end_iteration(frame.text);
+          break;
+        case FrameKind::bye:
+          return take_bye(frame.text);
+        default:
+          why_ = "it said what a source does not say";
+          return End::bad;
+      }
+    } catch (const json::exception& e) {
+      why_ = std::string("it said what makes no sense: ") + e.what();
+      return End::bad;
+    }
+  }
+  why_ = conversation.why_over();
+  return End::cut_off;
+}
+
+// Of the first rank of the source, for all of them: only it is known.
+void Source::take_parameters(const std::string& text) {
+  const json said = json::parse(text);
+  iteration_ = said.at("iteration");
+  refused_ = 0;
+  Lock lock(mutex_);
+  const Call call{kCall, lock};
+  for (Rank& each : ranks_) {
+    if (!each.session) continue;
+    for (const std::int64_t dropped : said.value("dropped", json::array()))
+      each.session->leave_out(dropped);
+    each.session->go_to(iteration_);
+    for (const auto& [name, value] : said.at("values").items()) {
+      if (std::exchange(each.parameters[name], value.dump()) == value.dump()) continue;
+      client::ParameterCalls& parameters = each.session->parameters();
+      if (value.is_string())
+        (void)parameters.set_text(call, name.c_str(), value.get<std::string>());
+      else if (value.is_object())
+        (void)parameters.set_real(call, name.c_str(),
+                                  std::bit_cast<double>(value.at("bits").get<std::int64_t>()));
+      else
+        (void)parameters.set_integer(call, name.c_str(), value.get<std::int64_t>());
+    }
+  }
+}
+
+void Source::take_signal(const std::string& text) {
+  const json said = json::parse(text);
+  const std::int32_t by = said.at("rank");
+  Lock lock(mutex_);
+  const Call call{kCall, lock};
+  for (Rank& each : ranks_) {
+    if (!each.session || (by >= 0 && by != each.number)) continue;
+    each.session->go_to(said.at("iteration"));
+    (void)each.session->signals().signal(call, said.at("event").get<std::string>().c_str());
+  }
+}
+
+// What finds no memory in time is said to be lost by the session, which counts it; its bytes are read all the same.
+bool Source::take_block(const BlockHead& head) {
+  Rank* const rank = rank_of(head.rank);
+  void* data = nullptr;
+  Status status = rank && head.dims <= kMaxDims ? Status::OK : Status::ERROR_ARGUMENT;
+  if (status == Status::OK) {
+    Lock lock(mutex_);
+    const Call call{kCall, lock};
+    status = rank->session->blocks().alloc_as(call, head.variable, head.block, shape_of(head), &data);
+  }
+  if (static_cast<int>(status) < 0) ++refused_;
+  if (data)
+    pending_.push_back({rank->session.get(), data,
+                        head.has_checksum ? std::optional(head.checksum) : std::nullopt});
+  return conversation_->receive_data(head, data, timeout_ns_);
+}
+
+void Source::hand_over() {
+  Lock lock(mutex_);
+  const Call call{kCall, lock};
+  for (const Pending& each : pending_) {
+    const Status status = each.session->blocks().commit_at(
+        call, each.data, each.checksum ? &*each.checksum : nullptr);
+    if (static_cast<int>(status) < 0) ++refused_;
+  }
+  pending_.clear();
+}
+
+void Source::forget_pending() {
+  const std::lock_guard lock(mutex_);
+  for (const Pending& each : pending_) each.session->blocks().give_back(each.data);
+  pending_.clear();
+}
+
+// Without it its iteration is not complete.
+void Source::let_die(std::int32_t number) {
+  Rank* const rank = rank_of(number);
+  if (!rank) return;
+  const std::lock_guard lock(mutex_);
+  rank->session->leave_to_parent();
+  rank->session.reset();
+}
+
+void Source::be_idle() {
+  const std::lock_guard lock(serving_);
+  is_at_work_ = false;
+}
+
+void Source::end_iteration(const std::string& text) {
+  const json said = json::parse(text);
+  hand_over();
+  for (const std::int32_t died : said.value("died", json::array())) let_die(died);
+  Lock lock(mutex_);
+  const Call call{kCall, lock};
+  std::int64_t stored = -1;
+  for (Rank& each : ranks_) {
+    if (!each.session) continue;
+    each.session->go_to(said.at("iteration"));
+    (void)each.session->end_iteration(call);
+    stored = each.session->stored_until();
+  }
+  ended_ = std::max(ended_, said.at("iteration").get<std::int64_t>());
+  lock.unlock();
+  be_idle();
+  conversation_->send(
+      FrameKind::taken,
+      json{{"iteration", said.at("iteration")}, {"refused", refused_}, {"stored", stored}}.dump(),
+      timeout_ns_);
+}
+
+// What the source has lost by itself is in the ledger of this node, too: its stores have no more than came.
+Source::End Source::take_bye(const std::string& text) {
+  const json said = json::parse(text);
+  Lock lock(mutex_);
+  const Call call{kCall, lock};
+  for (const json& loss : said.value("lost", json::array())) {
+    Rank* const rank = rank_of(loss.at("rank"));
+    if (!rank) continue;
+    rank->session->failures().lose_elsewhere(
+        call, loss.at("variable"), loss.at("iteration"), loss.at("writes"), loss.at("bytes"),
+        {Status::ERROR_LOST, loss.at("why").get<std::string>()});
+  }
+  for (Rank& each : ranks_) {
+    if (!each.session) continue;
+    for (const std::int64_t dropped : said.value("dropped", json::array()))
+      each.session->leave_out(dropped);
+    each.session->detach(call);
+  }
+  lock.unlock();
+  Status worst = Status::OK;
+  for (Rank& each : ranks_) {
+    if (!each.session) continue;
+    const Status status = each.session->await_drained(kCall);
+    if (static_cast<int>(status) < 0) worst = status;
+    let_die(each.number);  // it has said that it is done
+  }
+  be_idle();
+  conversation_->send(FrameKind::stored,
+                     json{{"status", static_cast<int>(worst)}, {"why", status_meaning(worst)}}.dump(),
+                     timeout_ns_);
+  if (worst != Status::OK) why_ = "not all of it is stored: the log and the ledger say what";
+  return worst == Status::OK ? End::good : End::bad;
+}
+
+}  // namespace leat::staging
