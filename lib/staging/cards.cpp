@@ -34,6 +34,15 @@ std::optional<comm::Offer> card_of(const std::string& path, std::int64_t number)
   return comm::take_offer(&bytes);
 }
 
+void remove_cards(const std::string& folder) {
+  for (std::int64_t number = 0; ::unlink((folder + "/" + name_of(number)).c_str()) == 0; ++number) {
+  }
+}
+
+bool OwnCard::is_gone() const {
+  return access((folder_ + "/" + name_of(number_)).c_str(), F_OK) != 0;
+}
+
 OwnCard::OwnCard(std::string folder, std::int64_t number, os::UniqueFd lock)
     : folder_(std::move(folder)), number_(number), lock_(std::move(lock)) {}
 

@@ -18,6 +18,9 @@ std::string folder_of_cards(const std::string& simulation);
 /// The card of the staging node with this number, from 0; nothing while it has none.
 std::optional<comm::Offer> card_of(const std::string& folder, std::int64_t number);
 
+/// All of them: who has left one knows by that that nobody comes any more.
+void remove_cards(const std::string& folder);
+
 // A number that no other staging node of this simulation has while this one lives, and its card.
 class OwnCard {
  public:
@@ -29,6 +32,8 @@ class OwnCard {
   ~OwnCard();
 
   std::int64_t number() const noexcept { return number_; }
+  /// Somebody has removed it.
+  bool is_gone() const;
   /// From here on others find it. "" or why it cannot be written.
   std::string publish(const comm::Offer& offer) const;
 

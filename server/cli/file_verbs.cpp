@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs convert, view and merge: each is told of files.
+// The verbs convert, staging, view and merge: each is told of files.
 
 #include <cstdio>
 #include <memory>
@@ -34,6 +34,32 @@ void add_convert(CLI::App& app, int& exit_code) {
       "Exit codes: 0 good; 1 the file has errors, and nothing is written; 2 the command line is "
       "wrong.");
   verb->callback([file, &exit_code] { exit_code = run_convert(*file); });
+}
+
+void add_staging(CLI::App& app, int& exit_code) {
+  struct Options {
+    std::string config, number;
+    bool ends = false;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "staging",
+      "Is a staging node: takes what the servers of a simulation send, for stores and scripts with "
+      "at=\"staging\", and ends with the run.");
+  verb->add_option("CONFIG", options->config, "The XML of the simulation")->required();
+  verb->add_option("--number", options->number,
+                   "Which of the staging nodes this is, from 0 (default: the lowest that is free)")
+      ->check(CLI::Range(0, 65535));
+  verb->add_flag("--end", options->ends,
+                 "Tells the staging nodes of this simulation that no run of it comes any more: those "
+                 "that serve none end at once, the others when theirs has ended");
+  verb->footer("Exit codes: 0 all stored; 1 not all, the log says what; 2 it could not begin.");
+  verb->callback([options, &exit_code] {
+    std::vector<std::string> words{"leat staging", options->config};
+    if (!options->number.empty()) words.insert(words.end(), {"--number", options->number});
+    if (options->ends) words.push_back("--end");
+    exit_code = exec_named("staging", staging_program(), words);
+  });
 }
 
 namespace {

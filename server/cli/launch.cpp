@@ -35,8 +35,8 @@ int print_launch(const LaunchOptions& options) {
                   kUsage);
   const Result<LaunchPlan> plan = plan_launch(options, *launcher);
   if (!plan) return refuse(kVerb, plan.error().message);
-  const std::string line = shell_text(launch_words(*launcher, *plan));
-  print(options.job.empty() ? line + "\n" : job_text(options.job, *plan, line));
+  const std::string lines = lines_of(*launcher, *plan, !options.job.empty());
+  print(options.job.empty() ? lines : job_text(options.job, *plan, lines));
   return kGood;
 }
 
@@ -45,6 +45,12 @@ int exec_launch(const LaunchOptions& options) {
   if (!found) return refuse(kVerb, found.error().message);
   const Result<LaunchPlan> plan = plan_launch(options, found->launcher);
   if (!plan) return refuse(kVerb, plan.error().message);
+  if (plan->staging_nodes > 0) {
+    return refuse(kVerb,
+                  "--run starts one line, and <staging> of " + options.xml +
+                      " wants nodes of its own: without --run both lines are printed; on this "
+                      "machine alone --pretend-nodes starts all of it");
+  }
   std::vector<std::string> words = launch_words(found->launcher, *plan);
   // By its bare name: Open MPI takes a path for a wish to have it at the same place on all nodes.
   words.front() = found->name;
@@ -75,6 +81,8 @@ int pretend_launch(const LaunchOptions& options) {
                                  "--ranks",    std::to_string(options.ranks + more * nodes),
                                  "--per-node", std::to_string(*ranks + more),
                                  "--servers",  std::to_string(dedicated - more),
+                                 "--staging",  std::to_string(model->architecture.staging.nodes),
+                                 "--staging-program", staging_program(),
                                  "--"};
   words.insert(words.end(), options.program.begin(), options.program.end());
   return exec_python_tool(kVerb, "pretend", "python3", "", words);
@@ -141,8 +149,8 @@ namespace {
 // them, but no more memory than is asked for; --mem=0 asks for all, the shared segment counts too.
 std::string slurm_text(const LaunchPlan& plan) {
   return "#SBATCH --job-name=" + plan.simulation +
-         "\n#SBATCH --nodes=" + std::to_string(plan.nodes) +
-         "\n#SBATCH --ntasks=" + std::to_string(plan.ranks) +
+         "\n#SBATCH --nodes=" + std::to_string(plan.nodes + plan.staging_nodes) +
+         "\n#SBATCH --ntasks=" + std::to_string(plan.ranks + plan.staging_nodes) +
          "\n#SBATCH --ntasks-per-node=" + std::to_string(plan.per_node) +
          "\n#SBATCH --exclusive\n#SBATCH --mem=0\n";
 }
@@ -150,15 +158,19 @@ std::string slurm_text(const LaunchPlan& plan) {
 // pbs_resources(7) and qsub(1B) of OpenPBS: chunks with the cores of a whole node, each on a node of
 // its own (scatter) that no other job is on (excl). A job begins in the home folder.
 std::string pbs_text(const LaunchPlan& plan) {
+  const std::string staging = plan.staging_nodes == 0
+                                  ? ""
+                                  : "+" + std::to_string(plan.staging_nodes) +
+                                        ":ncpus=" + std::to_string(plan.cores) + ":mpiprocs=1";
   return "#PBS -N " + plan.simulation + "\n#PBS -l select=" + std::to_string(plan.nodes) +
          ":ncpus=" + std::to_string(plan.cores) + ":mpiprocs=" + std::to_string(plan.per_node) +
-         "\n#PBS -l place=scatter:excl\ncd \"$PBS_O_WORKDIR\" || exit\n";
+         staging + "\n#PBS -l place=scatter:excl\ncd \"$PBS_O_WORKDIR\" || exit\n";
 }
 
 }  // namespace
 
-std::string job_text(const std::string& batch, const LaunchPlan& plan, const std::string& line) {
-  return "#!/bin/bash\n" + (batch == "pbs" ? pbs_text(plan) : slurm_text(plan)) + line + "\n";
+std::string job_text(const std::string& batch, const LaunchPlan& plan, const std::string& lines) {
+  return "#!/bin/bash\n" + (batch == "pbs" ? pbs_text(plan) : slurm_text(plan)) + lines;
 }
 
 }  // namespace leat::cli

@@ -139,6 +139,8 @@ Result<LaunchPlan> plan_launch(const LaunchOptions& options, Launcher launcher) 
                     room(least) + dedicated,
                     bound_on(least, per_node, model->architecture),
                     options.program,
+                    model->architecture.staging.nodes,
+                    options.xml,
                     on_each_memory_node(least, started, model->architecture.servers)};
 }
 
@@ -302,8 +304,9 @@ bool is_plain(const std::string& word) {
                               "0123456789_-+=./:,@%") == std::string::npos;
 }
 
+// What a shell is to put in is not quoted.
 std::string shell_word(const std::string& word) {
-  if (is_plain(word)) return word;
+  if (is_plain(word) || word.starts_with("$(")) return word;
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";
@@ -311,10 +314,61 @@ std::string shell_word(const std::string& word) {
 
 }  // namespace
 
-Words launch_words(Launcher launcher, const LaunchPlan& plan) {
+namespace {
+
+// In a job of PBS the names of the nodes are in a file, each as often as it has ranks.
+std::string hosts_of_pbs(const char* part, std::int64_t nodes) {
+  return "$(uniq \"$PBS_NODEFILE\" | " + std::string(part) + " -n " + std::to_string(nodes) +
+         " | paste -s -d ,)";
+}
+
+// Where to, when there are staging nodes: else a launcher takes all that it has.
+Words where_to(Launcher launcher, const LaunchPlan& plan, bool is_job, bool is_staging) {
+  if (plan.staging_nodes == 0) return {};
+  if (launcher == Launcher::slurm)
+    return {"--relative=" + std::to_string(is_staging ? plan.nodes : 0)};
+  const std::string names = is_staging ? "STAGING_NODES" : "NODES";
+  const std::int64_t nodes = is_staging ? plan.staging_nodes : plan.nodes;
+  return {launcher == Launcher::openmpi ? "--host" : "-hosts",
+          is_job ? hosts_of_pbs(is_staging ? "tail" : "head", nodes) : names};
+}
+
+}  // namespace
+
+Words launch_words(Launcher launcher, const LaunchPlan& plan, bool is_job) {
   Words words = own_words(launcher, plan);
+  const Words where = where_to(launcher, plan, is_job, false);
+  words.insert(words.end(), where.begin(), where.end());
   words.insert(words.end(), plan.program.begin(), plan.program.end());
   return words;
+}
+
+Words staging_words(Launcher launcher, const LaunchPlan& plan, bool is_job) {
+  if (plan.staging_nodes == 0) return {};
+  const std::string count = std::to_string(plan.staging_nodes);
+  Words words;
+  switch (launcher) {
+    case Launcher::openmpi:
+      words = {"mpirun", "-n", count, "--map-by", "ppr:1:node", "--bind-to", "none"};
+      break;
+    case Launcher::mpich:
+      words = {"mpiexec.hydra", "-n", count, "-ppn", "1", "-bind-to", "none"};
+      break;
+    case Launcher::slurm:
+      words = {"srun", "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1",
+               "--cpu-bind=none"};
+  }
+  const Words where = where_to(launcher, plan, is_job, true);
+  words.insert(words.end(), where.begin(), where.end());
+  words.insert(words.end(), {"leat", "staging", plan.xml});
+  return words;
+}
+
+std::string lines_of(Launcher launcher, const LaunchPlan& plan, bool is_job) {
+  const std::string line = shell_text(launch_words(launcher, plan, is_job));
+  if (plan.staging_nodes == 0) return line + "\n";
+  return shell_text(staging_words(launcher, plan, is_job)) + " &\n" + line +
+         "\nleat staging " + shell_word(plan.xml) + " --end\nwait\n";
 }
 
 std::string shell_text(const Words& words) {

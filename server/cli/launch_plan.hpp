@@ -35,6 +35,8 @@ struct LaunchPlan {
   std::int64_t cores = 0;             ///< of a node, those of the server among them
   std::vector<os::CpuSet> bound;      ///< of each rank of a node
   std::vector<std::string> program;
+  std::int64_t staging_nodes = 0;     ///< beside these
+  std::string xml{};
   std::int64_t per_memory_node = 0;  ///< ranks, where each has a server of its own; 0: as they come
 };
 
@@ -63,14 +65,21 @@ Result<InstalledLauncher> find_launcher(std::optional<Launcher> wanted);
 
 // A plan in the words of a launcher, and in those of a batch system.
 
-/// The launcher, its options, and the program with its arguments.
-std::vector<std::string> launch_words(Launcher launcher, const LaunchPlan& plan);
+/// The launcher, its options, and the program with its arguments. `is_job`: as below.
+std::vector<std::string> launch_words(Launcher launcher, const LaunchPlan& plan,
+                                      bool is_job = false);
+
+/// The line that starts its staging nodes; empty when it has none. `is_job`: the batch system knows all nodes by numbers, those of
+/// the simulation first.
+std::vector<std::string> staging_words(Launcher launcher, const LaunchPlan& plan, bool is_job);
+/// All lines, each for a shell: the one of staging nodes, which goes on beside the others, and the one of the simulation.
+std::string lines_of(Launcher launcher, const LaunchPlan& plan, bool is_job);
 
 /// As a shell reads it.
 std::string shell_text(const std::vector<std::string>& words);
 
 /// A file for `sbatch`, or (`batch` "pbs") for `qsub` of PBS Professional and OpenPBS, that asks for
-/// whole nodes and runs the line.
-std::string job_text(const std::string& batch, const LaunchPlan& plan, const std::string& line);
+/// whole nodes and runs the lines.
+std::string job_text(const std::string& batch, const LaunchPlan& plan, const std::string& lines);
 
 }  // namespace leat::cli

@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
   add_ls(app, exit_code);
   add_placement(app, exit_code);
   add_recover(app, exit_code);
+  add_staging(app, exit_code);
   add_view(app, exit_code);
   add_merge(app, exit_code);
   add_python_verbs(app);

@@ -38,6 +38,10 @@ int exec_store_program(const std::string& verb, const std::vector<std::string>& 
                       arguments);
 }
 
+std::string staging_program() {
+  return os::path_beside_program(LEAT_PLUGIN_FOLDER "/staging-node");
+}
+
 int exec_python_tool(const std::string& verb, const std::string& tool,
                      const std::string& interpreter, const std::string& packages,
                      const std::vector<std::string>& words) {

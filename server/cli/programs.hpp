@@ -18,6 +18,9 @@ int exec_named(const std::string& verb, const std::string& program,
 /// knows nothing.
 int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments);
 
+/// The program behind `leat staging`, beside the plugins.
+std::string staging_program();
+
 /// Goes on as a tool of python-plugins/launch.py. `packages`: that it needs; "": none.
 int exec_python_tool(const std::string& verb, const std::string& tool,
                      const std::string& interpreter, const std::string& packages,

@@ -31,6 +31,7 @@ void add_ls(CLI::App& app, int& exit_code);
 void add_merge(CLI::App& app, int& exit_code);
 void add_placement(CLI::App& app, int& exit_code);
 void add_recover(CLI::App& app, int& exit_code);
+void add_staging(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
 
 }  // namespace leat::cli

@@ -48,11 +48,8 @@ Result<JoiningParts> prepare_joining(const model::Model& model, const RunFacts& 
                                      const std::string& journal, Log& log) {
   const model::NetworkFields& network = model.architecture.network;
   JoiningParts parts;
-  if (facts.has_all_ranks()) return parts;
+  if (facts.has_all_ranks() || facts.succession > 1) return parts;
   parts.folder = comm::folder_of_meeting(".", model.name, facts.run_session);
-  if (facts.succession > 1)
-    parts.why_alone = "it goes on with ranks of a staging node that was lost";
-  if (!parts.why_alone.empty()) return parts;
   if (facts.drained) parts.why_alone = "they are gone, and what it had in memory is stored now";
   if (facts.drained || network.carrier == Carrier::none) return parts;
   const Result<std::vector<std::string>> addresses = own_addresses(network, facts.resumed, log);

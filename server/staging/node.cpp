@@ -2,12 +2,15 @@
 #include "server/staging/node.hpp"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -30,6 +33,10 @@ constexpr int kLookMs = 200;
 constexpr std::int64_t kRegister = 60 * kSecond;
 // A server that has lost its link comes again, or its ranks elsewhere do.
 constexpr std::int64_t kLinger = 3 * kSecond;
+
+volatile std::sig_atomic_t signals = 0;
+
+extern "C" void on_signal(int) { signals = signals + 1; }
 
 std::string refusal(const std::string& why) { return json{{"why", why}}.dump(); }
 
@@ -58,6 +65,16 @@ Registry::Answer Registry::ask(const std::string& name, std::int32_t all, const 
       answer.ranks.insert(answer.ranks.end(), run.servers[i].begin(), run.servers[i].end());
   std::sort(answer.ranks.begin(), answer.ranks.end());
   return answer;
+}
+
+void end_by_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  for (const int each : {SIGTERM, SIGINT}) sigaction(each, &action, nullptr);
+  sigset_t both;
+  sigemptyset(&both);
+  for (const int each : {SIGTERM, SIGINT}) sigaddset(&both, each);
+  pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
 }
 
 Node::Node(model::Model model, NodeOptions options)
@@ -116,7 +133,15 @@ int Node::run() {
     accept_some();
     take_away_ended();
   }
-  served_.clear();
+  if (!served_.empty()) {  // their threads wait, for memory maybe
+    card_.reset();
+    say("ended by a signal; what has come is stored, what comes is not taken");
+    std::_Exit(1);
+  }
+  if (!has_served_) {
+    say("ended, and served nobody");
+    return 0;
+  }
   say(has_lost_ ? "the run is over; not all is stored, see above" : "the run is over, all is stored");
   return has_lost_ ? 1 : 0;
 }
@@ -151,10 +176,12 @@ bool Node::first_is_gone() const {
 bool Node::is_over() {
   const std::lock_guard lock(mutex_);
   const std::int64_t now_ns = os::now_ns();
+  if (signals > 0 && (served_.empty() || signals > 1)) return true;
   if (!served_.empty()) idle_since_ns_ = 0;
   if (!served_.empty()) return false;
   if (idle_since_ns_ == 0) idle_since_ns_ = now_ns;
   const bool was_long = now_ns - idle_since_ns_ > kLinger;
+  if (!options_.local && card_->is_gone()) return true;
   if (!has_served_) return was_long && !options_.local && card_->number() != 0 && first_is_gone();
   const bool all_came = std::all_of(waiting_.begin(), waiting_.end(),
                                     [](const auto& each) { return each.second.empty(); });

@@ -55,6 +55,10 @@ class Registry {
   std::map<std::string, Run> runs_;
 };
 
+/// From here on SIGTERM and SIGINT end a staging node that serves nobody; one that serves goes on until its run has ended, as that
+/// does by the same signals, or until the second one.
+void end_by_signals();
+
 class Node {
  public:
   Node(model::Model model, NodeOptions options);

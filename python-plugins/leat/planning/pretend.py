@@ -70,6 +70,7 @@ class Node:
     computing: list  # those of them that ranks may use
     is_alone: bool  # on its cores
     address: str
+    is_staging: bool = False
     holder: int = 0
 
     @property
@@ -82,8 +83,9 @@ def main():
     count = {"type": whole(1, 1 << 31), "required": True}
     for name in ("--nodes", "--ranks", "--per-node", "--servers"):
         parser.add_argument(name, **{**count, "type": whole(0, 1 << 31)})
-    for name in ("--xml", "--mpirun"):
+    for name in ("--xml", "--mpirun", "--staging-program"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--staging", type=whole(0, 200), default=0)
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
     return run("launch", lambda: _run(options))
@@ -131,16 +133,18 @@ def _cores():
 
 def nodes_of(options, cores):
     """Each has cores of its own where there are enough for that, otherwise all have all of them. The server's are the last ones."""
-    is_alone = len(cores) >= options.nodes
-    each = len(cores) // options.nodes if is_alone else len(cores)
+    total_nodes = options.nodes + options.staging
+    is_alone = len(cores) >= total_nodes
+    each = len(cores) // total_nodes if is_alone else len(cores)
     serving = options.servers if each > options.servers else 0
     nodes, started = [], options.per_node
     total = options.ranks
-    for number in range(options.nodes):
+    for number in range(total_nodes):
         own = cores[number * each:(number + 1) * each] if is_alone else cores
         ranks = range(min(number * started, total), min((number + 1) * started, total))
         computing = own[:each - serving] if is_alone else own
-        nodes.append(Node(number, ranks, sum(own, []), sum(computing, []), is_alone, f"{_NETWORK}.{number + 1}"))
+        nodes.append(Node(number, ranks, sum(own, []), sum(computing, []), is_alone, f"{_NETWORK}.{number + 1}",
+                          number >= options.nodes))
     return nodes
 
 
@@ -221,6 +225,8 @@ class _Job:
 
     def __init__(self, options, nodes):
         self.options, self.nodes, self.job, self.stops, self.code = options, nodes, None, 0, None
+        self.staging = []
+        self.computing = [node for node in nodes if not node.is_staging]
 
     def run(self):
         _system_call("prctl", _SIGNAL_AT_DEATH_OF_PARENT, self.at_death_of_parent, 0, 0, 0)
@@ -233,6 +239,10 @@ class _Job:
             self.make_all()
             sys.stderr.write(self.screen())
             sys.stderr.flush()
+            for node in self.nodes:
+                if node.is_staging:
+                    self.staging.append(subprocess.Popen(self.on_node(node, [self.options.staging_program, self.options.xml]),
+                                                         stdin=subprocess.DEVNULL))
             stdin = subprocess.DEVNULL if sys.stdin and sys.stdin.isatty() else None
             self.job = subprocess.Popen(self.words(), executable=self.options.mpirun, stdin=stdin)
             if self.stops:
@@ -240,6 +250,9 @@ class _Job:
             while self.code is None:
                 self._reap(os.wait())
             signal.alarm(0)
+            for each in self.staging:  # one that serves nobody ends, another one when it has stored all
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(each.pid, signal.SIGTERM)
             self._await_servers()
         finally:
             self.clean_up()
@@ -286,7 +299,7 @@ class _Job:
         return str(process)
 
     def settings(self):
-        is_crowded = any(len(node.ranks) > len(node.computing) for node in self.nodes) or not self.nodes[0].is_alone
+        is_crowded = any(len(node.ranks) > len(node.computing) for node in self.computing) or not self.nodes[0].is_alone
         return {"mpi_yield_when_idle": "1"} if is_crowded else {}
 
     def clean_up(self):
@@ -317,9 +330,12 @@ class _InNamespaces(_Job):
             agent.write_text(_AGENT.format("".join(cases)))
             agent.chmod(0o755)
 
+    def on_node(self, node, words):
+        return [f"{_OWN}/leat-agent", node.name, f"cd {shlex.quote(os.getcwd())} && exec {shlex.join(map(str, words))}"]
+
     def words(self):
         settings = {"plm": "rsh", "plm_rsh_agent": f"{_OWN}/leat-agent", "plm_rsh_no_tree_spawn": "1", "orte_tmpdir_base": str(_OWN)}
-        words = ["mpirun", "-n", str(self.options.ranks), "--host", ",".join(f"{node.name}:{len(node.ranks)}" for node in self.nodes),
+        words = ["mpirun", "-n", str(self.options.ranks), "--host", ",".join(f"{node.name}:{len(node.ranks)}" for node in self.computing),
                  "--bind-to", "none"]
         for name, value in (settings | self.settings()).items():
             words += ["--mca", name, value]
@@ -347,8 +363,12 @@ class _OnLoopback(_Job):
     def make_all(self):
         self._folder = pathlib.Path(tempfile.mkdtemp(prefix="leat-pretend-"))
         script = self._folder / "rank"
-        script.write_text(_RANK.format(each=len(self.nodes[0].ranks), last=len(self.nodes) - 1, of_last=len(self.nodes[-1].ranks),
+        script.write_text(_RANK.format(each=len(self.nodes[0].ranks), last=len(self.computing) - 1, of_last=len(self.computing[-1].ranks),
                                        folder=shlex.quote(str(self._folder))))
+
+    def on_node(self, node, words):
+        settings = [f"LEAT_RUNTIME_DIR={self._folder}/{node.name}", "LEAT_INTERFACE=lo"]
+        return ["env", *settings, *map(str, words)]
 
     def words(self):
         words = ["mpirun", "-n", str(self.options.ranks), "--oversubscribe", "--bind-to", "none"]
@@ -378,6 +398,7 @@ def _screen(options, nodes, what):
     rows = [[(word, "bold") for word in ("node", "ranks", "cores", "address")]]
     for node in nodes:
         ranks = f"{node.ranks.start}-{node.ranks.stop - 1}" if len(node.ranks) > 1 else f"{node.ranks.start}"
+        ranks = "staging" if node.is_staging else ranks
         rows.append([node.name, ranks, _text_of(node.cpus) + ("" if node.is_alone else ", as all nodes"), node.address])
     processors = len({cpu for node in nodes for cpu in node.cpus})
     text = shown.painted(f"{options.xml}: {counted(options.ranks, 'rank')} on {len(nodes)} nodes that this machine pretends to be", "bold")

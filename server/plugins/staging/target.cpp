@@ -137,6 +137,7 @@ bool Target::move() {
              "there finds it";
     host_.error(lost_);
   }
+  if (place_ == kNone) host_.error("there is no staging node: " + why_);
   moved_after_ = taken_;
   const std::string why = why_;
   const std::int64_t lost_place = place_;
@@ -162,7 +163,9 @@ bool Target::move_to(std::int64_t place, const comm::Offer& card) {
   place_ = place;
   card_ = card;
   stored_ = -1;
-  host_.warn("from here on " + name_of_place() + " has what this node sends");
+  host_.warn("from here on " + name_of_place() +
+             " has what this node sends; what reduces over the run there has the ranks of this node "
+             "alone");
   note();
   return true;
 }

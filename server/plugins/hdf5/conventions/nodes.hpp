@@ -16,19 +16,26 @@
 namespace leat::hdf5 {
 
 // A run on several nodes has a server on each, and each writes a part: <stem>.parts/<session>/
-// rank000004.h5, called after the lowest rank of its node. <stem>.h5 is the view of them.
+// rank000004.h5, called after the lowest rank of its node. <stem>.h5 is the view of them. Where a server goes on with ranks of
+// another one, as after the loss of a staging node, there is a number behind that, of which later ones are greater:
+// rank000004-71234567.h5.
 
 /// Once it is open: before that a plugin is not told its first rank.
 inline bool is_one_of_several_nodes(const leat_run& run) {
-  return run.ranks > run.node_ranks && leat_run_first_rank(&run) >= 0;
+  return (run.ranks > run.node_ranks || leat_run_succession(&run) > 0) &&
+         leat_run_first_rank(&run) >= 0;
 }
 
 inline constexpr const char* kPartBegin = "rank";
 
-/// "rank000004"
-inline std::string name_of_part(int first_rank) {
-  char name[32];
-  std::snprintf(name, sizeof name, "%s%06d", kPartBegin, first_rank);
+/// "rank000004", "rank000004-71234567"
+inline std::string name_of_part(const leat_run& run) {
+  char name[48];
+  const int succession = leat_run_succession(&run);
+  const int length =
+      std::snprintf(name, sizeof name, "%s%06d", kPartBegin, leat_run_first_rank(&run));
+  if (succession > 1)
+    std::snprintf(name + length, sizeof name - static_cast<std::size_t>(length), "-%d", succession);
   return name;
 }
 
@@ -47,6 +54,8 @@ inline constexpr const char* kViewMark = "leat_parts";
 /// Of a part.
 inline constexpr const char* kFirstRank = "leat_first_rank";
 inline constexpr const char* kNodeRanks = "leat_node_ranks";
+inline constexpr const char* kSuccession = "leat_succession";  ///< where ranks may have several parts
+inline constexpr const char* kOwnRanks = "leat_own_ranks";      ///< then: "0,1,2"
 inline constexpr const char* kStarted = "leat_started_ns";
 inline constexpr const char* kViewName = "leat_view";  ///< file name of the view
 

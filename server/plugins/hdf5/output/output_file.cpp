@@ -90,7 +90,7 @@ void OutputFile::take_part(const leat_run& run) {
   view_ = wanted_path(run);
   const std::string folder = folder_of_parts(view_, run.session);
   fs::create_directories(folder);
-  const std::string path = fs::path(folder) / (name_of_part(leat_run_first_rank(&run)) + ".h5");
+  const std::string path = fs::path(folder) / (name_of_part(run) + ".h5");
   if (leat_run_is_resumed(&run)) {
     if (find_own(run, path)) return;
     say_missing(path);

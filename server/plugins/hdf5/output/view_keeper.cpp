@@ -125,7 +125,7 @@ ViewKeeper::ViewKeeper(const leat_run& run, const Host& host, const OutputFile& 
       host_(host),
       folder_(fs::path(output.path()).parent_path()),
       wanted_(output.view()),
-      maker_(name_of_part(leat_run_first_rank(&run))),
+      maker_(name_of_part(run)),
       started_(fs::last_write_time(output.path())),
       every_(kShortestInterval) {}
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <cstdlib>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/base/files.hpp"
@@ -16,6 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::vector<std::int32_t> ranks_in(const std::string& text) {
+  std::vector<std::int32_t> ranks;
+  std::istringstream all(text);
+  for (std::string each; std::getline(all, each, ',');) ranks.push_back(std::atoi(each.c_str()));
+  return ranks;
+}
+
 Part open_part(const fs::path& path) {
   const std::string what = "HDF5 cannot open it";
   is_alive();
@@ -27,6 +36,8 @@ Part open_part(const fs::path& path) {
   part.first_rank = integer_attribute(part.file, kFirstRank, -1);
   part.node_ranks = integer_attribute(part.file, kNodeRanks, 0);
   part.started_ns = integer_attribute(part.file, kStarted, 0);
+  part.succession = integer_attribute(part.file, kSuccession, 0);
+  part.own_ranks = ranks_in(text_attribute(part.file, kOwnRanks, ""));
   part.iteration_name = table_of(part.file, "", "iteration");
   part.rows_name = scale_of_rows(part.file);
   part.complete_name = table_of(part.file, "", "iteration_complete");
@@ -50,6 +61,10 @@ void keep_one_run(std::vector<Part>* parts) {
   std::int64_t ranks = 0;
   std::vector<Part> kept;
   for (Part& part : *parts) {
+    if (part.goes_on()) {
+      kept.push_back(std::move(part));
+      continue;
+    }
     const bool is_known = nodes.count(part.first_rank) > 0;
     if (!is_known && ranks + part.node_ranks > parts->front().ranks) continue;
     if (!is_known) ranks += part.node_ranks;
@@ -95,6 +110,24 @@ std::vector<Part> open_parts(const std::string& folder, std::vector<std::string>
   return parts;
 }
 
+namespace {
+
+// A part before this one has the iteration, whole, of all of its ranks.
+bool is_there_before(const std::vector<Part>& parts, const Part& part, std::int64_t iteration) {
+  return std::any_of(parts.begin(), parts.end(), [&](const Part& before) {
+    if (before.succession == 0 || before.succession >= part.succession) return false;
+    if (!std::includes(before.own_ranks.begin(), before.own_ranks.end(), part.own_ranks.begin(),
+                       part.own_ranks.end()))
+      return false;
+    const auto row =
+        std::lower_bound(before.iterations.begin(), before.iterations.end(), iteration);
+    return row != before.iterations.end() && *row == iteration &&
+           before.complete[static_cast<std::size_t>(row - before.iterations.begin())];
+  });
+}
+
+}  // namespace
+
 Rows::Rows(const std::vector<Part>& parts) {
   std::set<std::int64_t> all;
   for (const Part& part : parts) all.insert(part.iterations.begin(), part.iterations.end());
@@ -106,6 +139,10 @@ Rows::Rows(const std::vector<Part>& parts) {
     for (std::size_t row = 0; row < part.iterations.size(); ++row) {
       const auto at = std::lower_bound(numbers_.begin(), numbers_.end(), part.iterations[row]);
       const auto to = static_cast<std::size_t>(at - numbers_.begin());
+      if (part.goes_on() && is_there_before(parts, part, part.iterations[row])) {
+        of_part_.back().push_back(-1);
+        continue;
+      }
       of_part_.back().push_back(static_cast<std::int64_t>(to));
       in_part_.back()[to] = static_cast<std::int64_t>(row);
       if (part.complete[row]) ranks[to] += part.node_ranks;
@@ -120,6 +157,7 @@ std::vector<RowRun> Rows::runs(std::size_t part, hsize_t from, hsize_t upto,
   upto = std::min<hsize_t>(upto, of_part_[part].size());
   for (hsize_t row = from; row < upto; ++row) {
     if (!written.empty() && (row >= written.size() || !written[row])) continue;
+    if (of_part_[part][row] < 0) continue;
     const auto to = static_cast<hsize_t>(of_part_[part][row]);
     RowRun* last = runs.empty() ? nullptr : &runs.back();
     const bool is_next = last && row == last->from + last->count;

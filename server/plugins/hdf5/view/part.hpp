@@ -24,6 +24,11 @@ struct Part {
   std::string complete_name;             ///< of the flags; "" before the first iteration
   std::vector<std::int64_t> iterations;  ///< by row
   std::vector<std::uint8_t> complete;    ///< by row
+  std::int64_t succession = 0;
+  std::vector<std::int32_t> own_ranks;  ///< where ranks may have several parts; else empty
+
+  /// Its server went on with ranks of another one, which has a part too.
+  bool goes_on() const { return succession > 1; }
 };
 
 /// How many writes its server says are lost; nothing before that has closed it.
@@ -40,7 +45,8 @@ const Part& part_with_rows(const std::vector<Part>& parts);
 std::vector<Part> open_parts(const std::string& folder,
                              std::vector<std::string>* left_out = nullptr);
 
-// The iterations of a view: those that any part has, in ascending order.
+// The iterations of a view: those that any part has, in ascending order. Where a server went on with ranks of another one, it may
+// have been given an iteration that the one before had stored already: that one's counts.
 
 /// `count` rows of a part, from `from` on, that are rows of the view: from `to` on, `step` apart.
 struct RowRun {
@@ -66,7 +72,7 @@ class Rows {
   std::vector<std::int64_t> numbers_;
   std::vector<std::uint8_t> complete_;
   std::vector<std::vector<std::int64_t>> in_part_;
-  std::vector<std::vector<std::int64_t>> of_part_;  // row of the view for each of the part
+  std::vector<std::vector<std::int64_t>> of_part_;  // row of the view for each of the part; -1: it does not count
 };
 
 }  // namespace leat::hdf5
