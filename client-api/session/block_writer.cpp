@@ -249,8 +249,8 @@ Status BlockWriter::commit_at(const Call& call, void* data, const std::uint32_t*
   } else {
     add_checksum(call, offset);
   }
-  return unless_dropped(push_block(call, header.variable,
-                                   variables_.block(header.variable, header.block), offset));
+  return unless_dropped(
+      push_block(call, header.variable, variables_.block(header.variable, header.block), offset));
 }
 
 Status BlockWriter::set_extent(const Call& call, const char* name, std::uint32_t block,

@@ -43,8 +43,8 @@ class BlockWriter {
   Status commit_at(const Call& call, void* data, const std::uint32_t* checksum);
   /// They were not filled, and never will be.
   void give_back(void* data) noexcept {
-    channel_.memory().give_back(segment_.offset_of(static_cast<char*>(data) -
-                                                   sizeof(shm::BlockHeader)));
+    channel_.memory().give_back(
+        segment_.offset_of(static_cast<char*>(data) - sizeof(shm::BlockHeader)));
   }
 
   Status set_extent(const Call& call, const char* name, std::uint32_t block,

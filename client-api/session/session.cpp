@@ -108,9 +108,8 @@ Result<std::unique_ptr<Session>> Session::open_with(ServerStart start, bool is_o
   for (int tries = 1;; ++tries) {
     Result<Connection> connection = connect_or_start(start);
     if (!connection) return connection.error();
-    Result<shm::Segment> segment =
-        take_place(connection->segment, static_cast<std::uint32_t>(connection->place),
-                   is_one_of_several);
+    Result<shm::Segment> segment = take_place(
+        connection->segment, static_cast<std::uint32_t>(connection->place), is_one_of_several);
     if (segment) {
       start.segment = connection->segment;
       start.server = connection->number;

@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kLongestWait = kSecond / 5;  // between looks whether one is to give up
-constexpr int kIdleSeconds = 5, kProbeSeconds = 2, kProbes = 4;  // until a node that is gone is noticed
+constexpr int kIdleSeconds = 5, kProbeSeconds = 2,
+              kProbes = 4;  // until a node that is gone is noticed
 constexpr std::size_t kMostAtOnce = std::size_t{256} << 10;
 
 void set(int socket, int level, int option, int value) {
@@ -68,8 +69,7 @@ class NoBrokenPipe {
 };
 
 Result<os::UniqueFd> connect_to(SocketAddress address, std::int64_t limit_ns) {
-  os::UniqueFd made(
-      socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  os::UniqueFd made(socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto error = [&](int code) {
     return Error{Status::ERROR_SERVER, address.text() + ": " + os::errno_text(code)};
   };
@@ -77,7 +77,8 @@ Result<os::UniqueFd> connect_to(SocketAddress address, std::int64_t limit_ns) {
   if (::connect(made.get(), address.get(), address.size) == 0) return made;
   if (errno != EINPROGRESS) return error(errno);
   pollfd wait{made.get(), POLLOUT, 0};
-  const int ready = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(1, limit_ns / 1'000'000)));
+  const int ready =
+      poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(1, limit_ns / 1'000'000)));
   if (ready == 0) return Error{Status::ERROR_TIMEOUT, address.text() + ": it does not answer"};
   int code = 0;
   socklen_t size = sizeof code;
@@ -95,7 +96,8 @@ Result<std::unique_ptr<ByteStream>> ByteStream::connect(const std::vector<std::s
                                                         const Credential& credential,
                                                         std::int64_t limit_ns) {
   std::vector<std::string> failures;
-  const auto part = limit_ns / static_cast<std::int64_t>(std::max<std::size_t>(1, addresses.size()));
+  const auto part =
+      limit_ns / static_cast<std::int64_t>(std::max<std::size_t>(1, addresses.size()));
   for (const std::string& text : addresses) {
     const std::optional<SocketAddress> address = socket_address(text, port);
     if (!address) {
@@ -112,7 +114,8 @@ Result<std::unique_ptr<ByteStream>> ByteStream::connect(const std::vector<std::s
     if (stream->shake_hands(false, credential, part)) return stream;
     failures.push_back(stream->peer() + ": " + stream->why_broken());
   }
-  return Error{Status::ERROR_SERVER, failures.empty() ? "no address is known" : joined(failures, "; ")};
+  return Error{Status::ERROR_SERVER,
+               failures.empty() ? "no address is known" : joined(failures, "; ")};
 }
 
 Result<std::unique_ptr<ByteStream>> ByteStream::accept(os::UniqueFd socket,
@@ -136,7 +139,8 @@ bool ByteStream::shake_hands(bool accepts, const Credential& credential, std::in
     return fail("it does not know the credential of this run");
   plain_ = false;
   ssl_ = credential.tls_end(accepts);
-  if (!ssl_ || SSL_set_fd(ssl_.get(), socket_.get()) != 1) return fail("no memory for a connection");
+  if (!ssl_ || SSL_set_fd(ssl_.get(), socket_.get()) != 1)
+    return fail("no memory for a connection");
   SSL_set_mode(ssl_.get(), SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   const NoBrokenPipe none;
   while (true) {
@@ -211,9 +215,9 @@ std::ptrdiff_t ByteStream::move_by_tls(bool writes, char* bytes, std::size_t cou
     return 0;
   }
   const bool by_system = error == SSL_ERROR_SYSCALL && code != 0;
-  fail(by_system                      ? os::errno_text(code)
-       : error == SSL_ERROR_SSL       ? "what came is not what was sent"
-                                      : "the other end has closed the connection");
+  fail(by_system                ? os::errno_text(code)
+       : error == SSL_ERROR_SSL ? "what came is not what was sent"
+                                : "the other end has closed the connection");
   return -1;
 }
 

@@ -59,7 +59,7 @@ std::string read_secret(int folder, const std::string& name, std::string_view ma
 }
 
 std::string write_secret(int folder, const std::string& name, std::string_view mark,
-                          const std::string& body) {
+                         const std::string& body) {
   std::string text = std::string(mark) + body;
   const std::uint32_t sum = os::crc32c(text.data(), text.size());
   text.append(reinterpret_cast<const char*>(&sum), sizeof sum);

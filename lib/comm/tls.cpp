@@ -153,8 +153,7 @@ std::string Credential::knock() const {
 bool Credential::is_knock(std::string_view bytes) const {
   if (bytes.size() != kKnockBytes) return false;
   const std::string right = knock_with(bytes.substr(0, kNonceBytes), shared_->knock_key);
-  return right.size() == kKnockBytes &&
-         CRYPTO_memcmp(right.data(), bytes.data(), kKnockBytes) == 0;
+  return right.size() == kKnockBytes && CRYPTO_memcmp(right.data(), bytes.data(), kKnockBytes) == 0;
 }
 
 std::shared_ptr<SSL> Credential::tls_end(bool accepts) const {
@@ -198,8 +197,7 @@ bool TlsStream::take_knock(std::string_view* bytes) {
   knock_ += bytes->substr(0, taken);
   bytes->remove_prefix(taken);
   if (knock_.size() < kWhole) return true;
-  if (!credential_.is_knock(knock_))
-    return fail("it does not know the credential of this run");
+  if (!credential_.is_knock(knock_)) return fail("it does not know the credential of this run");
   return begin(Side::accepts);
 }
 

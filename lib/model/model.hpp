@@ -90,7 +90,7 @@ enum class Carrier {
 /// Whether data are plain on the network between the servers of a run.
 enum class Trust {
   none,  ///< they are encrypted
-  job    ///< they are: the network is the job's own. Who speaks proves all the same that it is of the run
+  job  ///< they are: the network is the job's own. Who speaks proves all the same that it is of the run
 };
 
 /// On which nodes a store or a script works.

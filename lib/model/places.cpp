@@ -58,8 +58,7 @@ Store to_staging(const Model& model) {
   store.products.clear();
   const Architecture& architecture = model.architecture;
   for (const char* each : {"nodes", "when-lost", "trust", "interface"})
-    store.options.push_back(
-        {each, text_of(architecture.staging, architecture.network, each), {}});
+    store.options.push_back({each, text_of(architecture.staging, architecture.network, each), {}});
   store.options.push_back({"drops-together", architecture.drops_together() ? "1" : "", {}});
   store.options.push_back({"timeout", std::to_string(architecture.timeout_seconds), {}});
   return store;
@@ -122,8 +121,9 @@ void check_places(ReadContext& context, const XmlElement& root) {
   const Model& model = context.model;
   const bool is_there = model.architecture.staging.nodes > 0;
   const auto refuse = [&](const SourceLocation& where, const std::string& what) {
-    context.error(where, what + " has at=\"staging\", and there are no such nodes: write "
-                                "<staging nodes=\"1\"/> into <architecture>");
+    context.error(where, what +
+                             " has at=\"staging\", and there are no such nodes: write "
+                             "<staging nodes=\"1\"/> into <architecture>");
   };
   for (const Store& each : model.stores) {
     if (each.name == kToStaging)

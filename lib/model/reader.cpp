@@ -150,7 +150,8 @@ void read_staging(ReadContext& context, const XmlElement& element) {
   staging.read_fields(&fields);
   for (const char* each : {"when-lost", "cores", "buffer"}) {
     if (fields.nodes == 0 && staging.given(each))
-      return context.error(staging.where(each), "<staging> says how many nodes it has: nodes=\"2\"");
+      return context.error(staging.where(each),
+                           "<staging> says how many nodes it has: nodes=\"2\"");
   }
 }
 

@@ -43,7 +43,7 @@ struct BlockHead {
   std::uint32_t variable = 0, block = 0, dims = 0;
   std::uint32_t has_position = 0, has_level = 0;
   std::int32_t level = 0;
-  std::uint32_t checksum = 0;      ///< CRC-32C of the data, when has_checksum
+  std::uint32_t checksum = 0;  ///< CRC-32C of the data, when has_checksum
   std::uint32_t has_checksum = 0, reserved = 0;
   std::uint64_t bytes = 0;
   std::int64_t extent[8]{}, position[8]{}, global[8]{};

@@ -54,7 +54,8 @@ SessionName name_in(std::string_view session) {
 }
 
 std::string text_of(const Share& share) {
-  return json{{"run", share.run}, {"ranks", share.ranks}, {"all", share.all}, {"moved", share.moved}}
+  return json{
+      {"run", share.run}, {"ranks", share.ranks}, {"all", share.all}, {"moved", share.moved}}
       .dump();
 }
 
@@ -62,7 +63,8 @@ std::optional<Share> share_in(const std::string& text) {
   try {
     const json said = json::parse(text);
     Share share{said.at("run"), said.at("ranks"), said.at("all"), said.at("moved")};
-    const bool good = !share.ranks.empty() && std::is_sorted(share.ranks.begin(), share.ranks.end()) &&
+    const bool good = !share.ranks.empty() &&
+                      std::is_sorted(share.ranks.begin(), share.ranks.end()) &&
                       share.ranks.front() >= 0 && share.ranks.back() < share.all;
     return good ? std::optional(std::move(share)) : std::nullopt;
   } catch (const json::exception&) {

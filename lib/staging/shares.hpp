@@ -14,10 +14,10 @@ using RankList = std::vector<std::int32_t>;  // ascending
 
 /// What a staging node has of a run: the ranks of some of its servers.
 struct Share {
-  std::string run;        ///< session of the run
-  RankList ranks{};       ///< of these
-  std::int32_t all = 0;   ///< ranks of the whole run
-  std::int32_t moved = 0; ///< how often these ranks have lost their staging node before
+  std::string run;         ///< session of the run
+  RankList ranks{};        ///< of these
+  std::int32_t all = 0;    ///< ranks of the whole run
+  std::int32_t moved = 0;  ///< how often these ranks have lost their staging node before
 };
 
 /// Divides servers, each known by its ranks, among `nodes` staging nodes: neighbours stay together, and each node gets about as

@@ -50,9 +50,10 @@ void add_staging(CLI::App& app, int& exit_code) {
   verb->add_option("--number", options->number,
                    "Which of the staging nodes this is, from 0 (default: the lowest that is free)")
       ->check(CLI::Range(0, 65535));
-  verb->add_flag("--end", options->ends,
-                 "Tells the staging nodes of this simulation that no run of it comes any more: those "
-                 "that serve none end at once, the others when theirs has ended");
+  verb->add_flag(
+      "--end", options->ends,
+      "Tells the staging nodes of this simulation that no run of it comes any more: those "
+      "that serve none end at once, the others when theirs has ended");
   verb->footer("Exit codes: 0 all stored; 1 not all, the log says what; 2 it could not begin.");
   verb->callback([options, &exit_code] {
     std::vector<std::string> words{"leat staging", options->config};

@@ -367,8 +367,8 @@ Words staging_words(Launcher launcher, const LaunchPlan& plan, bool is_job) {
 std::string lines_of(Launcher launcher, const LaunchPlan& plan, bool is_job) {
   const std::string line = shell_text(launch_words(launcher, plan, is_job));
   if (plan.staging_nodes == 0) return line + "\n";
-  return shell_text(staging_words(launcher, plan, is_job)) + " &\n" + line +
-         "\nleat staging " + shell_word(plan.xml) + " --end\nwait\n";
+  return shell_text(staging_words(launcher, plan, is_job)) + " &\n" + line + "\nleat staging " +
+         shell_word(plan.xml) + " --end\nwait\n";
 }
 
 std::string shell_text(const Words& words) {

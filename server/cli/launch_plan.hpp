@@ -35,7 +35,7 @@ struct LaunchPlan {
   std::int64_t cores = 0;             ///< of a node, those of the server among them
   std::vector<os::CpuSet> bound;      ///< of each rank of a node
   std::vector<std::string> program;
-  std::int64_t staging_nodes = 0;     ///< beside these
+  std::int64_t staging_nodes = 0;  ///< beside these
   std::string xml{};
   std::int64_t per_memory_node = 0;  ///< ranks, where each has a server of its own; 0: as they come
 };

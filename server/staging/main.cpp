@@ -16,16 +16,19 @@
 int main(int argc, char** argv) {
   using namespace leat;
   staging::NodeOptions options;
-  CLI::App app("Is a staging node: takes what the servers of a simulation send, for stores and scripts with at=\"staging\", and ends with the run.",
-               "leat staging");
+  CLI::App app(
+      "Is a staging node: takes what the servers of a simulation send, for stores and scripts with "
+      "at=\"staging\", and ends with the run.",
+      "leat staging");
   app.add_option("CONFIG", options.config, "The XML of the simulation")->required();
   app.add_option("--number", options.number,
                  "Which of the staging nodes this is, from 0 (default: the lowest that is free)")
       ->check(CLI::Range(0, 65535));
   bool ends = false;
-  app.add_flag("--end", ends,
-               "Tells the staging nodes of this simulation that no run of it comes any more: those that "
-               "serve none end at once, the others when theirs has ended");
+  app.add_flag(
+      "--end", ends,
+      "Tells the staging nodes of this simulation that no run of it comes any more: those that "
+      "serve none end at once, the others when theirs has ended");
   app.add_flag("--local", options.local)->group("");
   app.footer("Exit codes: 0 all stored; 1 not all, the log says what; 2 it could not begin.");
   CLI11_PARSE(app, argc, argv);
@@ -36,7 +39,9 @@ int main(int argc, char** argv) {
   std::fputs(said.c_str(), stderr);
   if (!read.model) return 2;
   if (!model::has_staging(*read.model)) {
-    std::fprintf(stderr, "leat staging: %s has no store and no script with at=\"staging\": a staging node has nothing to do\n",
+    std::fprintf(stderr,
+                 "leat staging: %s has no store and no script with at=\"staging\": a staging node "
+                 "has nothing to do\n",
                  options.config.c_str());
     return 2;
   }

@@ -53,9 +53,8 @@ Registry::Answer Registry::ask(const std::string& name, std::int32_t all, const 
     run.ranks += own.size();
     run.is_planned = false;  // one that was not waited for
   }
-  changed_.wait_for(lock, std::chrono::nanoseconds(limit_ns), [&] {
-    return run.is_planned || run.ranks >= static_cast<std::size_t>(all);
-  });
+  changed_.wait_for(lock, std::chrono::nanoseconds(limit_ns),
+                    [&] { return run.is_planned || run.ranks >= static_cast<std::size_t>(all); });
   if (!run.is_planned) run.plan = plan_of(run.servers, nodes);
   run.is_planned = true;
   changed_.notify_all();
@@ -78,7 +77,9 @@ void end_by_signals() {
 }
 
 Node::Node(model::Model model, NodeOptions options)
-    : model_(std::move(model)), options_(std::move(options)), folder_(folder_of_cards(model_.name)) {}
+    : model_(std::move(model)),
+      options_(std::move(options)),
+      folder_(folder_of_cards(model_.name)) {}
 
 Node::~Node() = default;
 
@@ -104,14 +105,13 @@ Result<void> Node::begin() {
   credential_.emplace(*credential);
   if (options_.local) {
     const std::string bytes = comm::bytes_of(*offer, true);
-    const bool told = ::write(os::kReportFd, bytes.data(), bytes.size()) ==
-                      static_cast<ssize_t>(bytes.size());
+    const bool told =
+        ::write(os::kReportFd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
     if (!told) return Error{Status::ERROR_SYSTEM, "who has started it does not listen"};
     ::close(os::kReportFd);
     return {};
   }
-  Result<OwnCard> card =
-      OwnCard::take(folder_, model_.architecture.staging.nodes, options_.number);
+  Result<OwnCard> card = OwnCard::take(folder_, model_.architecture.staging.nodes, options_.number);
   if (!card) return card.error();
   card_.emplace(std::move(*card));
   const std::string why = card_->publish(*offer);
@@ -142,7 +142,8 @@ int Node::run() {
     say("ended, and served nobody");
     return 0;
   }
-  say(has_lost_ ? "the run is over; not all is stored, see above" : "the run is over, all is stored");
+  say(has_lost_ ? "the run is over; not all is stored, see above"
+                : "the run is over, all is stored");
   return has_lost_ ? 1 : 0;
 }
 
@@ -222,7 +223,8 @@ void Node::serve(Conversation& conversation, const Frame& hello) {
   std::string why;
   if (!share) why = "its share makes no sense";
   if (said.value("xml", "") != model_.source_text)
-    why = "the XML of the staging node, " + options_.config + ", is another one than the simulation's";
+    why = "the XML of the staging node, " + options_.config +
+          ", is another one than the simulation's";
   if (!why.empty()) {
     say(conversation.stream().peer() + " was refused: " + why);
     conversation.send(FrameKind::answer, refusal(why), kHandshake);

@@ -25,9 +25,10 @@ namespace leat::staging {
 class Source;
 
 struct NodeOptions {
-  std::string config;         ///< path of the XML
-  std::int64_t number = -1;   ///< among the staging nodes; -1: the lowest that is free
-  bool local = false;         ///< on a node of the simulation, for that alone: its card goes to os::kReportFd
+  std::string config;        ///< path of the XML
+  std::int64_t number = -1;  ///< among the staging nodes; -1: the lowest that is free
+  bool local =
+      false;  ///< on a node of the simulation, for that alone: its card goes to os::kReportFd
 };
 
 // Which staging node a server of the simulation is to send to: asked of node 0, which knows when all servers of a run have asked.
@@ -98,7 +99,7 @@ class Node {
   comm::Listening listening_;
   Registry registry_;
   std::list<Served> served_;
-  std::mutex mutex_;                        // of what follows
+  std::mutex mutex_;                         // of what follows
   std::map<std::string, RankList> waiting_;  // ranks of shares that have yet to come, by session
   std::map<std::string, std::shared_ptr<Source>> sources_;
   bool has_served_ = false, has_lost_ = false;

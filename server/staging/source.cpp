@@ -63,7 +63,8 @@ Result<void> Source::open() {
   for (const std::int32_t number : own_) {
     const auto place = std::lower_bound(share_.ranks.begin(), share_.ranks.end(), number);
     if (place == share_.ranks.end() || *place != number)
-      return Error{Status::ERROR_ARGUMENT, "rank " + std::to_string(number) + " is not of the share"};
+      return Error{Status::ERROR_ARGUMENT,
+                   "rank " + std::to_string(number) + " is not of the share"};
     client::Ranks ranks;
     ranks.rank = number;
     ranks.size = share_.all;
@@ -222,7 +223,8 @@ bool Source::take_block(const BlockHead& head) {
   if (status == Status::OK) {
     Lock lock(mutex_);
     const Call call{kCall, lock};
-    status = rank->session->blocks().alloc_as(call, head.variable, head.block, shape_of(head), &data);
+    status =
+        rank->session->blocks().alloc_as(call, head.variable, head.block, shape_of(head), &data);
   }
   if (static_cast<int>(status) < 0) ++refused_;
   if (data)
@@ -311,9 +313,10 @@ Source::End Source::take_bye(const std::string& text) {
     let_die(each.number);  // it has said that it is done
   }
   be_idle();
-  conversation_->send(FrameKind::stored,
-                     json{{"status", static_cast<int>(worst)}, {"why", status_meaning(worst)}}.dump(),
-                     timeout_ns_);
+  conversation_->send(
+      FrameKind::stored,
+      json{{"status", static_cast<int>(worst)}, {"why", status_meaning(worst)}}.dump(),
+      timeout_ns_);
   if (worst != Status::OK) why_ = "not all of it is stored: the log and the ledger say what";
   return worst == Status::OK ? End::good : End::bad;
 }

@@ -30,9 +30,9 @@ namespace leat::staging {
 class Source {
  public:
   enum class End {
-    good,     ///< it has said bye, and all that it sent is stored
-    bad,      ///< it has said bye, and not all is stored, or it said what makes no sense
-    cut_off,  ///< the connection has broken
+    good,       ///< it has said bye, and all that it sent is stored
+    bad,        ///< it has said bye, and not all is stored, or it said what makes no sense
+    cut_off,    ///< the connection has broken
     taken_over  ///< it has come by another connection
   };
 

@@ -114,13 +114,13 @@ class Forward {
 
   // Kept, in case the iteration has to be sent again.
   void on_signal(const char* event, std::int32_t rank, std::int64_t iteration, const char*) {
-    signals_.push_back(
-        json{{"event", event}, {"rank", rank}, {"iteration", iteration}}.dump());
+    signals_.push_back(json{{"event", event}, {"rank", rank}, {"iteration", iteration}}.dump());
   }
 
   void close() {
     const std::vector<std::int64_t> dropped = dropped_before(INT64_MAX);
-    const json bye = {{"dropped", dropped}, {"lost", losses_of(host_.ledger(), run_, !drops_together_)}};
+    const json bye = {{"dropped", dropped},
+                      {"lost", losses_of(host_.ledger(), run_, !drops_together_)}};
     int status = 0;
     const bool is_there = target_.is_there() && target_.link().send(FrameKind::bye, bye.dump()) &&
                           target_.link().await_stored(&status);
@@ -158,8 +158,9 @@ class Forward {
     if (!link.send(FrameKind::end, end.dump()) || !link.await_taken(data.iteration, &refused))
       return false;
     if (refused > 0)
-      host_.warn("iteration " + std::to_string(data.iteration) + ": the staging node could not take " +
-                 counted(refused, "block") + "; its ledger says which, and why");
+      host_.warn("iteration " + std::to_string(data.iteration) +
+                 ": the staging node could not take " + counted(refused, "block") +
+                 "; its ledger says which, and why");
     return true;
   }
 

@@ -46,9 +46,8 @@ Result<std::int64_t> Link::ask_plan(const comm::Offer& first, std::int64_t limit
   (void)limit_ns;
   Result<std::unique_ptr<Conversation>> conversation = call(first);
   if (!conversation) return conversation.error();
-  const Result<json> answer =
-      answer_to(**conversation,
-                {{"wants", "plan"}, {"run", share->run}, {"all", share->all}, {"own", own}});
+  const Result<json> answer = answer_to(
+      **conversation, {{"wants", "plan"}, {"run", share->run}, {"all", share->all}, {"own", own}});
   if (!answer) return answer.error();
   share->ranks = answer->value("ranks", RankList());
   return answer->value("node", std::int64_t{0});
@@ -57,11 +56,12 @@ Result<std::int64_t> Link::ask_plan(const comm::Offer& first, std::int64_t limit
 Result<std::unique_ptr<Link>> Link::open(const comm::Offer& card, const Caller& caller) {
   Result<std::unique_ptr<Conversation>> conversation = call(card);
   if (!conversation) return conversation.error();
-  const Result<json> answer = answer_to(**conversation, {{"wants", "share"},
-                                                         {"share", json::parse(text_of(caller.share))},
-                                                         {"own", caller.own},
-                                                         {"node", caller.node},
-                                                         {"xml", caller.xml}});
+  const Result<json> answer =
+      answer_to(**conversation, {{"wants", "share"},
+                                 {"share", json::parse(text_of(caller.share))},
+                                 {"own", caller.own},
+                                 {"node", caller.node},
+                                 {"xml", caller.xml}});
   if (!answer) return answer.error();
   (*conversation)->stream().settle(answer->value("plain", false));
   std::unique_ptr<Link> link(new Link(std::move(*conversation), caller));

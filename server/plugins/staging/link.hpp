@@ -24,10 +24,10 @@ inline constexpr std::int64_t kSecond = 1'000'000'000;  // in ns
 struct Caller {
   Share share;
   RankList own;
-  std::string node;           ///< for people
-  std::string xml;            ///< that both ends have read
-  std::int64_t limit_ns = 0;  ///< in which not a byte moves
-  std::int64_t silence_ns = 0;  ///< in which a staging node that is at work says nothing
+  std::string node;                  ///< for people
+  std::string xml;                   ///< that both ends have read
+  std::int64_t limit_ns = 0;         ///< in which not a byte moves
+  std::int64_t silence_ns = 0;       ///< in which a staging node that is at work says nothing
   std::function<void()> progress{};  ///< it says that it gets something done
 };
 

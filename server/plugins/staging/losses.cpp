@@ -32,7 +32,8 @@ std::vector<std::int64_t> dropped_in(const std::string& ledger, std::int64_t aft
   for (const json& entry : entries_of(ledger)) {
     if (entry.value("fate", "") != "dropped") continue;
     const std::vector<std::int64_t> range = entry.value("iterations", std::vector<std::int64_t>());
-    if (range.size() != 3 || range[2] < 1 || (range[1] - range[0]) / range[2] > kMostDropped) continue;
+    if (range.size() != 3 || range[2] < 1 || (range[1] - range[0]) / range[2] > kMostDropped)
+      continue;
     for (std::int64_t each = range[0]; each <= range[1]; each += range[2])
       if (each > after && each < before) dropped.insert(each);
   }

@@ -117,7 +117,8 @@ bool Target::try_again_there() {
       std::max(kLeastPatience, static_cast<std::int64_t>(settings_.timeout_seconds * 1e9 / 8));
   for (const os::Deadline deadline = os::Deadline::in_ns(patience);; os::sleep_ns(kSecond / 5)) {
     if (connect(card_)) {
-      host_.warn("the connection to " + name_of_place() + " broke (" + why + "), and is there again");
+      host_.warn("the connection to " + name_of_place() + " broke (" + why +
+                 "), and is there again");
       return true;
     }
     if (deadline.passed()) break;
@@ -163,9 +164,10 @@ bool Target::move_to(std::int64_t place, const comm::Offer& card) {
   place_ = place;
   card_ = card;
   stored_ = -1;
-  host_.warn("from here on " + name_of_place() +
-             " has what this node sends; what reduces over the run there has the ranks of this node "
-             "alone");
+  host_.warn(
+      "from here on " + name_of_place() +
+      " has what this node sends; what reduces over the run there has the ranks of this node "
+      "alone");
   note();
   return true;
 }
@@ -195,8 +197,8 @@ void Target::note() const {
   const os::UniqueFd folder = comm::open_secret_folder(folder_, &ignored);
   if (!folder) return;
   const std::string share = text_of(settings_.caller.share) + "\n" + std::to_string(place_) + "\n";
-  const std::string why = comm::write_secret(folder.get(), note_name(), kNoteMark,
-                                             share + comm::bytes_of(card_, true));
+  const std::string why =
+      comm::write_secret(folder.get(), note_name(), kNoteMark, share + comm::bytes_of(card_, true));
   if (!why.empty())
     host_.warn(why + ": a server that takes over from this one cannot go on with its staging node");
 }
@@ -221,7 +223,8 @@ bool Target::go_on_after_a_server() {
 }
 
 std::string Target::why_not_stored() const {
-  return link_ ? "the connection to " + name_of_place() + " broke at the end: " + link_->why() : why_;
+  return link_ ? "the connection to " + name_of_place() + " broke at the end: " + link_->why()
+               : why_;
 }
 
 void Target::forget() {

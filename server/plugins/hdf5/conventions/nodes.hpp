@@ -54,8 +54,9 @@ inline constexpr const char* kViewMark = "leat_parts";
 /// Of a part.
 inline constexpr const char* kFirstRank = "leat_first_rank";
 inline constexpr const char* kNodeRanks = "leat_node_ranks";
-inline constexpr const char* kSuccession = "leat_succession";  ///< where ranks may have several parts
-inline constexpr const char* kOwnRanks = "leat_own_ranks";      ///< then: "0,1,2"
+inline constexpr const char* kSuccession =
+    "leat_succession";                                      ///< where ranks may have several parts
+inline constexpr const char* kOwnRanks = "leat_own_ranks";  ///< then: "0,1,2"
 inline constexpr const char* kStarted = "leat_started_ns";
 inline constexpr const char* kViewName = "leat_view";  ///< file name of the view
 

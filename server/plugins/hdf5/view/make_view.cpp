@@ -254,7 +254,8 @@ ViewFacts facts_of(const std::vector<Part>& parts) {
   facts.iterations = Rows(parts).size();
   std::set<std::int64_t> nodes;
   for (const Part& part : parts) {
-    if (!part.goes_on() && nodes.insert(part.first_rank).second) facts.ranks_in_parts += part.node_ranks;
+    if (!part.goes_on() && nodes.insert(part.first_rank).second)
+      facts.ranks_in_parts += part.node_ranks;
     facts.state += part.name + " " + std::to_string(part.iterations.size()) +
                    (losses_of(part) ? " closed\n" : "\n");
   }
@@ -271,7 +272,8 @@ ViewFacts write_view(const std::string& path, const std::string& folder, const f
       open_parts(folder, unreadable == Unreadable::left_out ? &left_out : nullptr);
   for (const Part& part : parts) files->push_back(where / fs::path(part.path).filename());
   const Id file = make_plain(path);
-  copy_attributes(parts.front().file, file, {"lost", kFirstRank, kNodeRanks, kStarted, kViewName, kSuccession, kOwnRanks});
+  copy_attributes(parts.front().file, file,
+                  {"lost", kFirstRank, kNodeRanks, kStarted, kViewName, kSuccession, kOwnRanks});
   set_attribute(file, kViewMark, where.string());
   const std::vector<std::string> not_shown = fill(file, parts, *files);
   check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + path);

@@ -2,8 +2,8 @@
 #include "server/plugins/hdf5/view/part.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <stdexcept>

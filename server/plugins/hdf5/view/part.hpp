@@ -72,7 +72,8 @@ class Rows {
   std::vector<std::int64_t> numbers_;
   std::vector<std::uint8_t> complete_;
   std::vector<std::vector<std::int64_t>> in_part_;
-  std::vector<std::vector<std::int64_t>> of_part_;  // row of the view for each of the part; -1: it does not count
+  std::vector<std::vector<std::int64_t>>
+      of_part_;  // row of the view for each of the part; -1: it does not count
 };
 
 }  // namespace leat::hdf5
