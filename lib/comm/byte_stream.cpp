@@ -207,6 +207,8 @@ std::ptrdiff_t ByteStream::move_by_tls(bool writes, char* bytes, std::size_t cou
                             : SSL_read_ex(ssl_.get(), bytes, count, &moved);
     code = errno;
     error = done == 1 ? 0 : SSL_get_error(ssl_.get(), done);
+    if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+      error = SSL_ERROR_ZERO_RETURN;
     ERR_clear_error();
   }
   if (moved > 0) return static_cast<std::ptrdiff_t>(moved);

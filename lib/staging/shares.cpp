@@ -12,7 +12,16 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kEnding = "-staging";
+constexpr const char* kMoved = ".";
 constexpr std::size_t kLongestRun = 36;  // of the 64 letters of a session's name
+
+// To the base of 36: paths of sockets are short.
+std::string in_letters(std::int32_t number) {
+  std::string letters;
+  for (; number > 0; number /= 36)
+    letters.insert(letters.begin(), "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36]);
+  return letters;
+}
 
 }  // namespace
 
@@ -41,16 +50,17 @@ std::string session_of(const Share& share) {
                         : share.run;
   run += kEnding;
   if (share.moved == 0) return run;
-  return run + ".m" + std::to_string(share.moved) + "r" +
+  return run + kMoved + in_letters(share.moved) + "-" +
          std::to_string(share.ranks.empty() ? 0 : share.ranks.front());
 }
 
 SessionName name_in(std::string_view session) {
-  const std::size_t at = session.rfind(std::string(kEnding) + ".m");
+  const std::size_t at = session.rfind(std::string(kEnding) + kMoved);
   if (at == std::string_view::npos) return {std::string(session), 0};
   const std::size_t end = at + kEnding.size();
+  const std::string number(session.substr(end + std::string_view(kMoved).size()));
   return {std::string(session.substr(0, end)),
-          std::max(1, std::atoi(std::string(session.substr(end + 2)).c_str()))};
+          std::max(1, static_cast<std::int32_t>(std::strtol(number.c_str(), nullptr, 36)))};
 }
 
 std::string text_of(const Share& share) {

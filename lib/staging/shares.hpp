@@ -24,7 +24,7 @@ struct Share {
 /// many ranks. The result is the node of each server, in the same order.
 std::vector<std::int64_t> plan_of(const std::vector<RankList>& servers, std::int64_t nodes);
 
-/// The session on the staging node: "job7-staging"; of ranks that have moved "job7-staging.m1r12", with the lowest of them.
+/// The session on the staging node: "job7-staging"; of ranks that have moved "job7-staging.1ikg3v-12", with the lowest of them.
 std::string session_of(const Share& share);
 
 /// What a session says of itself.

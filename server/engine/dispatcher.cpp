@@ -150,6 +150,8 @@ void Dispatcher::pass_on_complete() {
     for (const Signal& each : iteration->signals)
       session_.events.signalled(iteration->number, run_.model.events[each.event].name, each.rank,
                                 each.times);
+    for (const auto& [rank, died_in] : session_.record.ledger().incidents().deaths())
+      if (died_in <= iteration->number) iteration->died.push_back(rank);
     // What was on the disk when a server died, was so because no script wanted it any more.
     if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
     start_stores();

@@ -155,6 +155,8 @@ typedef struct leat_iteration_data {
   uint64_t parameter_count;
   uint64_t parameter_stride;  /* bytes from one parameter to the next; use leat_parameter_at() */
   uint64_t waiting;         /* iterations behind this one that wait for the plugins; use leat_iteration_waiting() */
+  const int32_t* died;      /* ranks that died in this iteration or before: leat_iteration_died_count() of them */
+  uint64_t died_count;
 } leat_iteration_data;
 
 /* One product: an array, or number (dims is 0), that a script or another plugin made of an iteration. */
@@ -449,6 +451,11 @@ static inline uint32_t leat_result_set_kind(const leat_result_set* set) {
 /* 0 in a host from before there was such a thing. */
 static inline uint64_t leat_iteration_waiting(const leat_iteration_data* data) {
   return data->size >= offsetof(leat_iteration_data, waiting) + sizeof data->waiting ? data->waiting : 0;
+}
+
+/* 0 in a host from before there was such a thing. */
+static inline uint64_t leat_iteration_died_count(const leat_iteration_data* data) {
+  return data->size >= offsetof(leat_iteration_data, died_count) + sizeof data->died_count ? data->died_count : 0;
 }
 
 static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {

@@ -122,6 +122,8 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   data.parameter_count = parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
   data.waiting = waiting;
+  data.died = iteration.died.data();
+  data.died_count = iteration.died.size();
   std::string error = timed(&work_, &host_, [&] { return in_pieces(data); });
   if (trace_) trace_->flush();
   if (error.empty()) work_.bytes += bytes;

@@ -29,7 +29,7 @@ using nlohmann::json;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kHandshake = 10 * kSecond;
 constexpr int kLookMs = 200;
-// Servers of a run begin when all of their ranks have come: as long as ranks may take for that.
+// Servers of a run begin when all of their ranks have come: as long as ranks may take for that, or three quarters of the timeout.
 constexpr std::int64_t kRegister = 60 * kSecond;
 // A server that has lost its link comes again, or its ranks elsewhere do.
 constexpr std::int64_t kLinger = 3 * kSecond;
@@ -211,7 +211,8 @@ void Node::answer_plan(Conversation& conversation, const Frame& hello) {
   const json said = json::parse(hello.text);
   const Registry::Answer answer =
       registry_.ask(said.at("run"), said.at("all"), said.at("own").get<RankList>(),
-                    model_.architecture.staging.nodes, kRegister);
+                    model_.architecture.staging.nodes,
+                    std::min(kRegister, (timeout_ns() - 10 * kSecond) / 4 * 3));
   conversation.send(FrameKind::answer, json{{"node", answer.node}, {"ranks", answer.ranks}}.dump(),
                     kHandshake);
 }

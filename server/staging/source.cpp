@@ -186,8 +186,6 @@ void Source::take_parameters(const std::string& text) {
   const Call call{kCall, lock};
   for (Rank& each : ranks_) {
     if (!each.session) continue;
-    for (const std::int64_t dropped : said.value("dropped", json::array()))
-      each.session->leave_out(dropped);
     each.session->go_to(iteration_);
     for (const auto& [name, value] : said.at("values").items()) {
       if (std::exchange(each.parameters[name], value.dump()) == value.dump()) continue;

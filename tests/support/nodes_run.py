@@ -3,8 +3,9 @@
 that each starts its own server, under one session name."""
 import copy
 import pathlib
+import time
 
-from leat_run import Rank, Run
+from leat_run import LIMIT, Rank, Run
 
 
 def environment_of(pid):
@@ -12,12 +13,12 @@ def environment_of(pid):
 
 
 class NodesRun(Run):
-    """nodes: lists of ranks. each: environments of their own."""
+    """nodes: lists of ranks. each: environments of their own. runtimes: where the nodes' runtime folders are; None: in `folder`."""
 
-    def __init__(self, folder, text, nodes, environment=None, each=()):
+    def __init__(self, folder, text, nodes, environment=None, each=(), runtimes=None):
         super().__init__(folder, text, ranks=0, environment=environment)
         self.nodes, size = nodes, sum(map(len, nodes))
-        self.all_runtimes = [pathlib.Path(folder) / f"r-node{n}" for n in range(len(nodes))]
+        self.all_runtimes = [pathlib.Path(runtimes or folder) / f"r-node{n}" for n in range(len(nodes))]
         self.ranks = [None] * size
         common = self.environment
         for number, (runtime, node) in enumerate(zip(self.all_runtimes, nodes)):
@@ -35,9 +36,15 @@ class NodesRun(Run):
         return self.ranks
 
     def server_of(self, node):
-        """Process id of the server of this node."""
-        (pid,) = [pid for pid in self.servers() if f"LEAT_RUNTIME_DIR={self.all_runtimes[node]}".encode() in environment_of(pid)]
+        """Process id of the server of this node; one may just take over from another."""
+        until = time.monotonic() + LIMIT
+        while not (found := self._servers_of(node)) and time.monotonic() < until:
+            time.sleep(0.01)
+        (pid,) = found
         return pid
+
+    def _servers_of(self, node):
+        return [pid for pid in self.servers() if f"LEAT_RUNTIME_DIR={self.all_runtimes[node]}".encode() in environment_of(pid)]
 
     def on(self, node):
         """The run as a command on this node sees it."""

@@ -100,15 +100,13 @@ class Forward {
   static bool makes_whole(const leat_run&, std::uint64_t) { return false; }
 
   void iteration(const leat_iteration_data& data) {
-    const std::vector<std::int64_t> dropped = dropped_before(data.iteration);
     while (target_.ensure()) {
       if (target_.link().ended() >= data.iteration) break;  // a server before this one has sent it
-      if (send(data, dropped)) break;
+      if (send(data)) break;
       target_.link_is_lost();
     }
     if (!target_.is_there()) throw std::runtime_error(target_.why());
     target_.taken(data.iteration);
-    last_ = data.iteration;
     signals_.clear();
   }
 
@@ -118,7 +116,8 @@ class Forward {
   }
 
   void close() {
-    const std::vector<std::int64_t> dropped = dropped_before(INT64_MAX);
+    const std::vector<std::int64_t> dropped =
+        drops_together_ ? dropped_in(host_.ledger()) : std::vector<std::int64_t>();
     const json bye = {{"dropped", dropped},
                       {"lost", losses_of(host_.ledger(), run_, !drops_together_)}};
     int status = 0;
@@ -134,16 +133,9 @@ class Forward {
   }
 
  private:
-  // That the XML allows: they are dropped on the staging node, too.
-  std::vector<std::int64_t> dropped_before(std::int64_t iteration) const {
-    if (!drops_together_ || iteration == last_ + 1) return {};
-    return dropped_in(host_.ledger(), last_, iteration);
-  }
-
-  bool send(const leat_iteration_data& data, const std::vector<std::int64_t>& dropped) {
+  bool send(const leat_iteration_data& data) {
     Link& link = target_.link();
-    json begin = {{"iteration", data.iteration}, {"values", parameters_of(data)}};
-    if (!dropped.empty()) begin["dropped"] = dropped;
+    const json begin = {{"iteration", data.iteration}, {"values", parameters_of(data)}};
     if (!link.send(FrameKind::parameters, begin.dump())) return false;
     for (const std::string& each : signals_)
       if (!link.send(FrameKind::signal, each)) return false;
@@ -153,7 +145,8 @@ class Forward {
       host_.progress(block.bytes);
     }
     json end = {{"iteration", data.iteration}};
-    if (!data.complete) end["died"] = dead_in(host_.ledger(), data.iteration);
+    const std::uint64_t died = leat_iteration_died_count(&data);
+    if (died > 0) end["died"] = RankList(data.died, data.died + died);
     std::uint64_t refused = 0;
     if (!link.send(FrameKind::end, end.dump()) || !link.await_taken(data.iteration, &refused))
       return false;
@@ -169,7 +162,6 @@ class Forward {
   const bool drops_together_ = !option_of(run_, "drops-together").empty();
   Target target_;
   std::vector<std::string> signals_;
-  std::int64_t last_ = -1;
 };
 
 }  // namespace leat::staging

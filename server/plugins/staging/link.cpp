@@ -17,19 +17,21 @@ constexpr std::int64_t kGlance = kSecond / 5;
 // The first answer may have to wait for a server to start, or for all servers of the run to ask.
 constexpr std::int64_t kAnswer = 90 * kSecond;
 
-Result<std::unique_ptr<Conversation>> call(const comm::Offer& card) {
+Result<std::unique_ptr<Conversation>> call(const comm::Offer& card,
+                                           std::int64_t limit_ns = kConnect) {
   Result<comm::Credential> credential = comm::Credential::from_text(card.credential);
   if (!credential) return credential.error();
   Result<std::unique_ptr<comm::ByteStream>> stream =
-      comm::ByteStream::connect(card.card.addresses, card.card.port, *credential, kConnect);
+      comm::ByteStream::connect(card.card.addresses, card.card.port, *credential, limit_ns);
   if (!stream) return stream.error();
   return std::make_unique<Conversation>(std::move(*stream));
 }
 
-Result<json> answer_to(Conversation& conversation, const json& hello) {
+Result<json> answer_to(Conversation& conversation, const json& hello,
+                       std::int64_t limit_ns = kAnswer) {
   Frame answer;
   const bool came = conversation.send(FrameKind::hello, hello.dump(), kConnect) &&
-                    conversation.receive(&answer, kAnswer) && answer.kind == FrameKind::answer;
+                    conversation.receive(&answer, limit_ns) && answer.kind == FrameKind::answer;
   const std::string where = conversation.stream().peer() + ": ";
   if (!came) return Error{Status::ERROR_SERVER, where + conversation.why_over()};
   json said = json::parse(answer.text, nullptr, false);
@@ -53,15 +55,19 @@ Result<std::int64_t> Link::ask_plan(const comm::Offer& first, std::int64_t limit
   return answer->value("node", std::int64_t{0});
 }
 
-Result<std::unique_ptr<Link>> Link::open(const comm::Offer& card, const Caller& caller) {
-  Result<std::unique_ptr<Conversation>> conversation = call(card);
+Result<std::unique_ptr<Link>> Link::open(const comm::Offer& card, const Caller& caller,
+                                         std::int64_t limit_ns) {
+  const bool is_known = limit_ns > 0;
+  Result<std::unique_ptr<Conversation>> conversation =
+      call(card, is_known ? std::min(limit_ns, kConnect) : kConnect);
   if (!conversation) return conversation.error();
-  const Result<json> answer =
-      answer_to(**conversation, {{"wants", "share"},
-                                 {"share", json::parse(text_of(caller.share))},
-                                 {"own", caller.own},
-                                 {"node", caller.node},
-                                 {"xml", caller.xml}});
+  const Result<json> answer = answer_to(**conversation,
+                                        {{"wants", "share"},
+                                         {"share", json::parse(text_of(caller.share))},
+                                         {"own", caller.own},
+                                         {"node", caller.node},
+                                         {"xml", caller.xml}},
+                                        is_known ? limit_ns : kAnswer);
   if (!answer) return answer.error();
   (*conversation)->stream().settle(answer->value("plain", false));
   std::unique_ptr<Link> link(new Link(std::move(*conversation), caller));

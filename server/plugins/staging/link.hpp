@@ -37,7 +37,9 @@ class Link {
   /// Which staging node, by asking the first of all of them; `share` gets its ranks.
   static Result<std::int64_t> ask_plan(const comm::Offer& first, std::int64_t limit_ns,
                                        Share* share, const RankList& own);
-  static Result<std::unique_ptr<Link>> open(const comm::Offer& card, const Caller& caller);
+  /// `limit_ns`: of a place that has known the caller before; 0: a server may have to be started there.
+  static Result<std::unique_ptr<Link>> open(const comm::Offer& card, const Caller& caller,
+                                            std::int64_t limit_ns = 0);
   ~Link();
   Link(const Link&) = delete;
 

@@ -26,27 +26,16 @@ std::int64_t number_of(const json& name, const leat_run& run) {
 
 }  // namespace
 
-std::vector<std::int64_t> dropped_in(const std::string& ledger, std::int64_t after,
-                                     std::int64_t before) {
+std::vector<std::int64_t> dropped_in(const std::string& ledger) {
   std::set<std::int64_t> dropped;
   for (const json& entry : entries_of(ledger)) {
     if (entry.value("fate", "") != "dropped") continue;
     const std::vector<std::int64_t> range = entry.value("iterations", std::vector<std::int64_t>());
     if (range.size() != 3 || range[2] < 1 || (range[1] - range[0]) / range[2] > kMostDropped)
       continue;
-    for (std::int64_t each = range[0]; each <= range[1]; each += range[2])
-      if (each > after && each < before) dropped.insert(each);
+    for (std::int64_t each = range[0]; each <= range[1]; each += range[2]) dropped.insert(each);
   }
   return {dropped.begin(), dropped.end()};
-}
-
-std::vector<std::int32_t> dead_in(const std::string& ledger, std::int64_t iteration) {
-  std::vector<std::int32_t> dead;
-  const json all = json::parse(ledger, nullptr, false);
-  if (!all.is_object()) return dead;
-  for (const json& each : all.value("died", json::array()))
-    if (each.value("iteration", INT64_MAX) <= iteration) dead.push_back(each.value("rank", -1));
-  return dead;
 }
 
 json losses_of(const std::string& ledger, const leat_run& run, bool with_dropped) {

@@ -11,11 +11,8 @@
 
 namespace leat::staging {
 
-/// Iterations after `after` and before `before` that were left out, as the XML allows.
-std::vector<std::int64_t> dropped_in(const std::string& ledger, std::int64_t after,
-                                     std::int64_t before);
-/// Ranks that have died in this iteration.
-std::vector<std::int32_t> dead_in(const std::string& ledger, std::int64_t iteration);
+/// Iterations that were left out, as the XML allows.
+std::vector<std::int64_t> dropped_in(const std::string& ledger);
 /// Writes that never reached a staging node: {rank, variable, iteration, writes, bytes, why} of each. `with_dropped`: what this
 /// node alone has left out, as the XML allows, too.
 nlohmann::json losses_of(const std::string& ledger, const leat_run& run, bool with_dropped);

@@ -22,8 +22,9 @@ using nlohmann::json;
 
 constexpr std::string_view kNoteMark = "leat-staging-place-1\n";
 // Staging nodes may be started after the simulation.
-constexpr std::int64_t kAwaitCards = 30 * kSecond;
-constexpr std::int64_t kLeastPatience = 3 * kSecond, kLeastSilence = 5 * kSecond;
+constexpr std::int64_t kAwaitCards = 30 * kSecond;  // or three quarters of the timeout
+// Together less than the timeout: ranks wait for memory, or for the end, meanwhile.
+constexpr std::int64_t kLeastPatience = kSecond, kLeastSilence = 2 * kSecond;
 constexpr std::int64_t kStart = 30 * kSecond;
 
 // Later ones are greater: seconds since 2024.
@@ -44,6 +45,7 @@ std::string own_program() {
 Target::Target(Settings settings, Host host)
     : settings_(std::move(settings)), host_(host), folder_(folder_of_cards(settings_.simulation)) {
   const auto timeout_ns = static_cast<std::int64_t>(settings_.timeout_seconds * 1e9);
+  await_cards_ns_ = std::min(kAwaitCards, timeout_ns / 4 * 3);
   settings_.caller.limit_ns = timeout_ns + 10 * kSecond;
   settings_.caller.silence_ns = std::max(kLeastSilence, timeout_ns / 4);
 }
@@ -74,8 +76,8 @@ std::string Target::name_of_place() const {
   return "staging node " + std::to_string(place_) + (node.empty() ? "" : " (" + node + ")");
 }
 
-bool Target::connect(const comm::Offer& card) {
-  Result<std::unique_ptr<Link>> link = Link::open(card, settings_.caller);
+bool Target::connect(const comm::Offer& card, std::int64_t limit_ns) {
+  Result<std::unique_ptr<Link>> link = Link::open(card, settings_.caller, limit_ns);
   if (!link) why_ = link.error().message;
   if (!link) return false;
   link_ = std::move(*link);
@@ -93,14 +95,14 @@ std::optional<comm::Offer> Target::card_within(std::int64_t number, std::int64_t
 }
 
 bool Target::begin() {
-  const std::optional<comm::Offer> first = card_within(0, kAwaitCards);
+  const std::optional<comm::Offer> first = card_within(0, await_cards_ns_);
   if (!first) return false;
   Share& share = settings_.caller.share;
   const Result<std::int64_t> node =
       Link::ask_plan(*first, settings_.caller.limit_ns, &share, settings_.caller.own);
   if (!node) why_ = node.error().message;
   if (!node) return false;
-  const std::optional<comm::Offer> card = card_within(*node, kAwaitCards);
+  const std::optional<comm::Offer> card = card_within(*node, await_cards_ns_);
   if (!card || !connect(*card)) return false;
   place_ = *node;
   card_ = *card;
@@ -115,8 +117,9 @@ bool Target::try_again_there() {
   const std::string why = why_;
   const auto patience =
       std::max(kLeastPatience, static_cast<std::int64_t>(settings_.timeout_seconds * 1e9 / 8));
+  host_.progress(1);  // it is known now
   for (const os::Deadline deadline = os::Deadline::in_ns(patience);; os::sleep_ns(kSecond / 5)) {
-    if (connect(card_)) {
+    if (connect(card_, std::max(kSecond / 2, deadline.left_ns()))) {
       host_.warn("the connection to " + name_of_place() + " broke (" + why +
                  "), and is there again");
       return true;
@@ -124,6 +127,7 @@ bool Target::try_again_there() {
     if (deadline.passed()) break;
   }
   host_.error(name_of_place() + " is lost: " + why + "; " + why_);
+  host_.progress(1);
   return false;
 }
 

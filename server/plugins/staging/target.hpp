@@ -54,7 +54,7 @@ class Target {
   bool move_to(std::int64_t place, const comm::Offer& card);
   std::optional<comm::Offer> start_local();
   std::optional<comm::Offer> card_within(std::int64_t number, std::int64_t ns);
-  bool connect(const comm::Offer& card);
+  bool connect(const comm::Offer& card, std::int64_t limit_ns = 0);
   std::string name_of_place() const;
   std::string note_name() const;
   void note() const;
@@ -65,6 +65,7 @@ class Target {
   std::unique_ptr<Link> link_;
   std::int64_t place_ = kNone;  // number of a staging node, or kLocal
   comm::Offer card_;            // of that
+  std::int64_t await_cards_ns_ = 0;
   bool has_begun_ = false, is_over_ = false;
   std::int64_t taken_ = -1, moved_after_ = -1, stored_ = -1;
   std::string why_, lost_;

@@ -52,6 +52,8 @@ struct Iteration {
   std::vector<ParameterValue> parameters;
   /// What happens in it, in order; said when it is complete.
   std::vector<Signal> signals{};
+  /// Ranks that died in it, or before.
+  std::vector<std::int32_t> died{};
 };
 
 /// A block that is not, or may not be, in the stores as the simulation gave it.
