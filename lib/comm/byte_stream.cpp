@@ -27,20 +27,20 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kLongestWait = kSecond / 5;  // between looks whether one is to give up
 constexpr int kIdleSeconds = 5, kProbeSeconds = 2,
               kProbes = 4;  // until a node that is gone is noticed
-constexpr std::size_t kMostAtOnce = std::size_t{256} << 10;
-
-void set(int socket, int level, int option, int value) {
-  setsockopt(socket, level, option, &value, sizeof value);
-}
+constexpr std::size_t kMostBytesAtOnce = std::size_t{256} << 10;
 
 // What is under way is bounded by what the system keeps for a connection; who takes it reads only for what it has memory.
-void set_up(int socket) {
-  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
-  set(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, (kIdleSeconds + kProbes * kProbeSeconds) * 1000);
+void tune(int socket) {
+  const auto set_tcp = [socket](int option, int value) {
+    setsockopt(socket, IPPROTO_TCP, option, &value, sizeof value);
+  };
+  const int on = 1;
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  set_tcp(TCP_NODELAY, 1);
+  set_tcp(TCP_KEEPIDLE, kIdleSeconds);
+  set_tcp(TCP_KEEPINTVL, kProbeSeconds);
+  set_tcp(TCP_KEEPCNT, kProbes);
+  set_tcp(TCP_USER_TIMEOUT, (kIdleSeconds + kProbes * kProbeSeconds) * 1000);
 }
 
 // A write to a socket whose other end is gone raises SIGPIPE in OpenSSL: not in a program of somebody else.
@@ -109,7 +109,7 @@ Result<std::unique_ptr<ByteStream>> ByteStream::connect(const std::vector<std::s
       failures.push_back(socket.error().message);
       continue;
     }
-    set_up(socket->get());
+    tune(socket->get());
     std::unique_ptr<ByteStream> stream(new ByteStream(std::move(*socket), address->text()));
     if (stream->shake_hands(false, credential, part)) return stream;
     failures.push_back(stream->peer() + ": " + stream->why_broken());
@@ -123,7 +123,7 @@ Result<std::unique_ptr<ByteStream>> ByteStream::accept(os::UniqueFd socket,
                                                        std::int64_t limit_ns) {
   SocketAddress address;
   getpeername(socket.get(), address.get(), &address.size);
-  set_up(socket.get());
+  tune(socket.get());
   std::unique_ptr<ByteStream> stream(new ByteStream(std::move(socket), address.text()));
   if (stream->shake_hands(true, credential, limit_ns)) return stream;
   return Error{Status::ERROR_SERVER, stream->peer() + ": " + stream->why_broken()};
@@ -163,7 +163,7 @@ void ByteStream::settle(bool plain) {
   plain_ = plain;
   if (plain) return;
   SSL_set_read_ahead(ssl_.get(), 1);
-  SSL_set_default_read_buffer_len(ssl_.get(), kMostAtOnce);
+  SSL_set_default_read_buffer_len(ssl_.get(), kMostBytesAtOnce);
 }
 
 bool ByteStream::fail(const std::string& why) {
@@ -232,7 +232,7 @@ bool ByteStream::move(bool writes, char* bytes, std::size_t count, std::int64_t 
   while (count > 0) {
     if (given_up_.load(std::memory_order_relaxed)) return fail("it was given up");
     Wish wish = Wish::none;
-    const std::ptrdiff_t moved = move_some(writes, bytes, std::min(count, kMostAtOnce), &wish);
+    const std::ptrdiff_t moved = move_some(writes, bytes, std::min(count, kMostBytesAtOnce), &wish);
     if (moved < 0) return false;
     bytes += moved;
     count -= static_cast<std::size_t>(moved);

@@ -80,7 +80,9 @@ static void run(void) {
   AT(leat_run, first_rank, 144);
   AT(leat_run, run_number, 148);
   AT(leat_run, in_simulation, 152);
-  expect("sizeof(leat_run)", sizeof(leat_run), 160);
+  AT(leat_run, succession, 156);
+  AT(leat_run, own_ranks, 160);
+  expect("sizeof(leat_run)", sizeof(leat_run), 168);
   expect("sizeof(leat_option)", sizeof(leat_option), 16);
 }
 
@@ -194,6 +196,8 @@ static void iteration(void) {
   AT(leat_iteration_data, parameter_count, 56);
   AT(leat_iteration_data, parameter_stride, 64);
   AT(leat_iteration_data, waiting, 72);
+  AT(leat_iteration_data, died, 80);
+  AT(leat_iteration_data, died_count, 88);
   AT(leat_parameter, size, 0);
   AT(leat_parameter, name, 8);
   AT(leat_parameter, type, 16);

@@ -15,6 +15,7 @@ from . import (
     predict,
     scale,
     size,
+    staging,
     write_path,
 )
 
@@ -31,4 +32,5 @@ SECTIONS = {
     "coordinated": coordinated,
     "plans": plans,
     "network": network,
+    "staging": staging,
 }
