@@ -49,9 +49,8 @@ struct SessionState {
 
   /// A parameter is to have another value. "", or why that is refused.
   std::string steer(const SteeringRequest& request) {
-    return request.of_node || run.facts.has_all_ranks()
-               ? parameters.steer(request)
-               : run_steering.request(request, of_run.seconds());
+    return request.of_node || run.facts.has_all_ranks() ? parameters.steer(request)
+                                                        : run_steering.request(request);
   }
 
   Run run;

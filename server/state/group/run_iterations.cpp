@@ -16,8 +16,6 @@ using comm::Op;
 
 // A rank that signals without end keeps no more than this in order.
 constexpr std::size_t kMostInOrder = std::size_t{1} << 16;
-// How long ranks take for an iteration is seen over one or two of these.
-constexpr std::int64_t kPaceNs = 1'000'000'000;
 // Iterations that are reported and have no outcome.
 constexpr std::int64_t kMostUnanswered = 256;
 // Of a server none of whose ranks can signal an event.
@@ -136,10 +134,6 @@ void RunIterations::contributed(std::int64_t iteration) {
 
 void RunIterations::count(std::int64_t iteration) {
   reported_ = iteration;
-  if (newer_.at_ns == 0 || run_.now_ns - newer_.at_ns > kPaceNs) {
-    older_ = newer_;
-    newer_ = {iteration, run_.now_ns};
-  }
   for (const PendingSignal& each : pending_.take(iteration))
     counts_.add(place_of(each.event), each.client, each.times);
 }
@@ -233,13 +227,6 @@ void RunIterations::note_missing(const comm::Outcome& outcome) {
                     "without its ranks",
                     rounds_.name_of(server), outcome.round.number));
   }
-}
-
-double RunIterations::seconds() const noexcept {
-  const Mark& since = older_.at_ns != 0 ? older_ : newer_;
-  const std::int64_t iterations = reported_ - since.iteration;
-  if (since.at_ns == 0 || iterations <= 0) return 0;
-  return static_cast<double>(run_.now_ns - since.at_ns) / 1e9 / static_cast<double>(iterations);
 }
 
 std::vector<Signal> RunIterations::agreed(std::int64_t iteration) const {

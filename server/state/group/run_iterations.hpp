@@ -71,8 +71,6 @@ class RunIterations {
   std::int64_t reported() const noexcept { return reported_; }
   /// That has no outcome yet.
   std::int64_t next() const noexcept { return next_; }
-  /// Of an iteration of the ranks here, lately.
-  double seconds() const noexcept;
   std::vector<Signal> agreed(std::int64_t iteration) const;
   /// The same; they happen in another one.
   std::vector<Signal> take(std::int64_t iteration);
@@ -125,10 +123,6 @@ class RunIterations {
   CallCounts counts_;                    // of what is reported
   std::vector<std::int64_t> requested_;  // by event, and not reported
   std::int64_t reported_ = -1;
-  struct Mark {
-    std::int64_t iteration = -1, at_ns = 0;
-  };
-  Mark older_, newer_;  // of what was reported, at least kPaceNs apart
   bool has_ended_ = false;
 
   std::int64_t next_ = 0;                                      // that has no outcome

@@ -10,7 +10,7 @@ namespace leat::server {
 namespace {
 
 // Iterations from the furthest rank to the one that a value holds from.
-constexpr std::int64_t kLeastLead = 2, kMostFirstLead = 1 << 16, kMostLead = 1 << 20;
+constexpr std::int64_t kLeastLead = 2, kMostLead = 1 << 20;
 // All servers have to hear within half of it that all can: a loaded machine may keep a server from that for long.
 constexpr double kLeastSeconds = 2;
 constexpr std::int64_t kPaceWindowNs = 100'000'000;
@@ -18,14 +18,12 @@ constexpr double kForget = 0.8;  // of a pace, each time that it is measured
 
 }  // namespace
 
-std::string RunSteering::request(const SteeringRequest& request, double seconds) {
+std::string RunSteering::request(const SteeringRequest& request) {
   if (std::string why = parameters_.steering().why_not(request.parameter, request.value);
       !why.empty())
     return why;
-  const double lead = seconds > 0 ? std::ceil(kLeastSeconds / seconds) : 0;
   const RunOrderReceived record{
-      {request.parameter, request.value, request.who,
-       std::clamp(static_cast<std::int64_t>(std::min(lead, 1e9)), kLeastLead, kMostFirstLead)}};
+      {request.parameter, request.value, request.who, std::max(kLeastLead, lead_at_this_pace())}};
   journal_.append(record);
   // The newest of a parameter counts, where the others have yet to get it.
   std::erase_if(orders_, [&](const RunOrder& each) { return each.parameter == request.parameter; });

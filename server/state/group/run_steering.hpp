@@ -32,8 +32,8 @@ class RunSteering {
   RunSteering(const Run& run, Parameters& parameters, SessionJournal& journal)
       : run_(run), parameters_(parameters), journal_(journal) {}
 
-  /// "", or why it is refused. `seconds`: of an iteration.
-  std::string request(const SteeringRequest& request, double seconds);
+  /// "", or why it is refused.
+  std::string request(const SteeringRequest& request);
 
   /// What this server adds to its next contribution.
   void add_to(RunWords* words) const;
