@@ -39,7 +39,8 @@ void Network::order(Order order) {
 void Network::contribute(const Round& round, Columns columns) {
   order([this, round, all = std::move(columns)](Member* member, Links*) mutable {
     std::string why = member->contribute(round, std::move(all));
-    if (why.empty()) return;
+    // Who comes too late has been missed, and learns that by the view, as all others do.
+    if (why.empty() || why == kRoundIsOver) return;
     const std::lock_guard lock(mutex_);
     refusals_.push_back(std::move(why));
   });

@@ -92,7 +92,7 @@ bool Rounds::has_reached(const Round& round) const {
 }
 
 std::string Rounds::contribute(const Round& round, Columns columns) {
-  if (is_over(round)) return "the round is over";
+  if (is_over(round)) return kRoundIsOver;
   if (has_reached(round)) return "this server has contributed to this round or to a later one";
   if (is_full_for(round)) return "too many rounds are open";
   Open& here = open(round);

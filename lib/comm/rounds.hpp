@@ -15,6 +15,9 @@
 
 namespace leat::comm {
 
+/// Why a contribution is not taken that comes too late.
+inline constexpr const char* kRoundIsOver = "the round is over";
+
 // Each server makes one partial of a round, of its own contribution and of what its children in the
 // tree have sent until then; what comes later, or from elsewhere, is passed on as it is. So sets of
 // ranks in partials are either disjoint or one is within the other, however often they are sent

@@ -100,6 +100,7 @@ def test_a_server_that_is_stopped_for_too_long_is_not_waited_for_and_follows_whe
             step(ranks[2:], i)
         run.finish()
         assert warnings(run, "has reported nothing for too long: from iteration 1 on the run goes on without its ranks") == 2
+        assert "miss what this one has" not in run.log()  # what it says too late is said by that
     assert sorted(signals(tmp_path)) == ["x -1 0"] * 2 + ["x -1 1"] * 2
     expect_parts(tmp_path, [[0, 1]] * 2)
     check_nothing_left(tmp_path)
