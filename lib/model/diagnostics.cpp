@@ -44,11 +44,23 @@ std::string line_of(const SourceLocation& there, const SourceLocation& seen_from
   return there.file == seen_from.file ? "line " + line : there.file + ":" + line;
 }
 
-std::string Diagnostic::str() const {
+namespace {
+
+std::string prefix_of(const SourceLocation& where) {
   std::string text = where.file;
   if (where.line > 0) text += ":" + std::to_string(where.line);
   if (where.line > 0 && where.column > 0) text += ":" + std::to_string(where.column);
-  if (!text.empty()) text += ": ";
+  return text.empty() ? text : text + ": ";
+}
+
+}  // namespace
+
+std::string for_log(const Diagnostic& diagnostic) {
+  return prefix_of(diagnostic.where) + diagnostic.message;
+}
+
+std::string Diagnostic::str() const {
+  const std::string text = prefix_of(where);
   switch (severity) {
     case Severity::error:
       return text + "error: " + message;

@@ -31,6 +31,8 @@ class Schema;
 /// The same of a text, as if it had been read from `path`; with a schema that is compiled already.
 ReadResult read_text(const std::string& text, const std::string& path, const Schema& schema);
 
+/// Without its severity, which the log says itself.
+std::string for_log(const Diagnostic& diagnostic);
 /// All diagnostics, one line each, errors first; ends with a line break unless empty.
 std::string format(const std::vector<Diagnostic>& diagnostics);
 

@@ -78,12 +78,14 @@ class Reporter {
   std::function<bool(Status status, const std::string& message)> tell_host_;
 };
 
-Result<model::Model> model_of(model::ReadResult read, std::string* warnings) {
+Result<model::Model> model_of(model::ReadResult read, std::vector<model::Diagnostic>* warnings) {
+  if (read.model) {
+    *warnings = std::move(read.diagnostics);
+    return std::move(*read.model);
+  }
   std::string text = model::format(read.diagnostics);
   if (!text.empty() && text.back() == '\n') text.pop_back();
-  if (!read.model) return Error{Status::ERROR_CONFIG, text};
-  *warnings = text;
-  return std::move(*read.model);
+  return Error{Status::ERROR_CONFIG, text};
 }
 
 // Ranks have become servers before anybody comes; one that died is followed by a process.
@@ -327,7 +329,7 @@ class Startup {
         make_log(model_, log_name_, facts_.resumed, own_node_name(facts_));
     if (!log) return log.error();
     log_ = *log;
-    if (!warnings_.empty()) log_->warn("{}", warnings_);
+    for (const model::Diagnostic& each : warnings_) log_->warn("{}", model::for_log(each));
     if (facts_.node_number > 1)
       log_->info(
           "another node of this run is called {} too: in the names of ledger, report and scripts' "
@@ -456,8 +458,8 @@ class Startup {
   bool is_elsewhere_ = false, has_cores_ = true;
   os::CpuSet inherited_cpus_;
   std::optional<LiveSession> live_;
-  std::optional<Inherited> old_;  // of a server that has died
-  std::string warnings_;          // of the XML
+  std::optional<Inherited> old_;             // of a server that has died
+  std::vector<model::Diagnostic> warnings_;  // of the XML
   model::Model model_;
   RunFacts facts_;
   NodeNumber node_number_;

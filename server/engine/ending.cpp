@@ -177,11 +177,22 @@ void Ending::write_report() {
   if (!why.empty()) session_.run.log->warn("cannot write the report of this run: {}", why);
 }
 
+namespace {
+
+// The log says itself that it is a warning.
+std::string without_level(const std::string& problems) {
+  for (const std::string_view level : {"warning: ", "warning, "})
+    if (problems.starts_with(level)) return problems.substr(level.size());
+  return problems;
+}
+
+}  // namespace
+
 void Ending::log_the_end() {
   Log& log = *session_.run.log;
   const std::string problems =
       loss_table(session_.record.ledger(), session_.record.name(), kMostReport, false);
-  if (!problems.empty()) log.warn("{}", problems);
+  if (!problems.empty()) log.warn("{}", without_level(problems));
   for (const std::string& line : dispatcher_.scripts().report()) log.debug("{}", line);
   if (const std::string line = dispatcher_.scripts().never_looked(); !line.empty())
     log.warn("{}", line);

@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import subprocess
@@ -167,6 +168,7 @@ class Run:
         if kind is None:
             self.await_end()
             self.check_nothing_left()
+            assert not re.search("(warning|error): (warning|error)[:,]", self.log()), "the log says its level itself: " + self.log()
         for pid in self.servers():
             os.kill(pid, signal.SIGKILL)
 
