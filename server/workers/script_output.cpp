@@ -115,15 +115,15 @@ constexpr std::int64_t kWaitForNameNs = 2'000'000'000;
 
 }  // namespace
 
-// Each server has scripts of its own, and on a shared disk it needs a folder of its own.
+// Each server has scripts of its own, and on a shared disk it needs a folder of its own, as ledgers are: "pics-node7.1".
 ScriptOutput::ScriptOutput(const model::Model& model, const RunFacts& facts,
                            const std::string& folder)
     : session_(facts.session),
       resumed_(facts.resumed),
       is_named_(model.scripts.output != model.name + "-scripts") {
-  std::string name = model.scripts.output;
-  if (!facts.has_all_ranks() && !is_named_)
-    name += "-" + numbered_node(os::host_name(), facts.node_number);
+  std::string name = fs::path(model.scripts.output).lexically_normal().string();
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  if (!facts.has_all_ranks()) name += "-" + numbered_node(os::host_name(), facts.node_number);
   name = node::name_of_server(name, facts.server);
   path_ = fs::absolute((fs::path(folder) / name).lexically_normal()).string();
 }
