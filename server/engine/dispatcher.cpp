@@ -279,12 +279,11 @@ void Dispatcher::reduce(std::uint32_t store,
       });
 }
 
-bool Dispatcher::may_reduce(const comm::Round& round) const {
-  const std::int64_t iteration = iteration_of(round);
-  if (iteration >= std::min(session_.iterations.oldest(), session_.iterations.least())) return true;
-  if (const std::optional<std::uint32_t> store = store_of(round))
-    return pipeline_.may_reduce(*store, iteration);
-  return pipeline_.queue().has(iteration) || scripts_.may_reduce(round.channel, iteration);
+bool Dispatcher::may_reduce(std::uint64_t channel, std::int64_t first, std::int64_t last) const {
+  if (last >= std::min(session_.iterations.oldest(), session_.iterations.least())) return true;
+  if (const std::optional<std::uint32_t> store = store_of(channel))
+    return pipeline_.may_reduce(*store, first, last);
+  return pipeline_.queue().has(first, last) || scripts_.may_reduce(channel, first, last);
 }
 
 std::int64_t Dispatcher::last_reduced() const noexcept {

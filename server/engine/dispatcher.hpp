@@ -63,8 +63,8 @@ class Dispatcher {
   /// Of iterations that all ranks have ended, nothing is open, under way or at work.
   bool is_idle() const;
   const UnderWay& under_way() const noexcept { return under_way_; }
-  /// A store or a script of this server may yet contribute to this reduction.
-  bool may_reduce(const comm::Round& round) const;
+  /// A store or a script of this server may yet contribute to this channel of reductions in one of these iterations.
+  bool may_reduce(std::uint64_t channel, std::int64_t first, std::int64_t last) const;
   /// None of them asks again for reductions of iterations up to this one.
   std::int64_t last_reduced() const noexcept;
   /// Nothing comes any more: the stores close after what they have.

@@ -105,9 +105,10 @@ bool Engine::step(std::int64_t now_ns) {
 // anew stays.
 void Engine::take_outcomes() {
   const bool any = session_.rounds.advance();
-  session_.reductions.advance(session_.rounds.take_awaited(), [this](const comm::Round& round) {
-    return dispatcher_.may_reduce(round);
-  });
+  session_.reductions.advance(session_.rounds.take_awaited(),
+                              [this](std::uint64_t channel, std::int64_t first, std::int64_t last) {
+                                return dispatcher_.may_reduce(channel, first, last);
+                              });
   for (const auto& [iteration, why] : session_.of_run.take_drops())
     overflow_.drop_open(iteration, why);
   if (!any) return;

@@ -179,6 +179,8 @@ void Overflow::answer_dropped(std::int64_t iteration) {
 
 void Overflow::record_dropped(std::int64_t iteration, const std::string& why) {
   session_.dropped.add(iteration);
+  // Where all servers drop it none waits for another one.
+  if (!session_.of_run.drops_together()) session_.reductions.leave_out_iteration(iteration);
   session_.record.ledger().iteration_dropped(iteration, why);
   session_.events.add({IterationEvent::Kind::dropped, iteration, {}, why});
   session_.run.log->info("iteration {} dropped: {}", iteration, why);

@@ -141,9 +141,9 @@ std::optional<Iteration> Pipeline::take_oldest(const WaitingLine::Which& which) 
   return taken;
 }
 
-bool Pipeline::may_reduce(std::uint32_t store, std::int64_t iteration) const {
-  return store < stores_.size() && (queue_.has(iteration) || stores_[store]->is_aside() ||
-                                    stores_[store]->plugin().host().is_reducing(iteration));
+bool Pipeline::may_reduce(std::uint32_t store, std::int64_t first, std::int64_t last) const {
+  return store < stores_.size() && (queue_.has(first, last) || stores_[store]->is_aside() ||
+                                    stores_[store]->plugin().host().is_reducing(first, last));
 }
 
 std::vector<PipelineResult> Pipeline::take_results() {

@@ -66,7 +66,7 @@ class Pipeline final {
   WorkQueue& queue() noexcept { return queue_; }
   const WorkQueue& queue() const noexcept { return queue_; }
   /// The store may yet reduce something in this iteration, which was submitted or never will be.
-  bool may_reduce(std::uint32_t store, std::int64_t iteration) const;
+  bool may_reduce(std::uint32_t store, std::int64_t first, std::int64_t last) const;
 
   /// After all that was submitted the plugins are closed, then the result `closed` comes.
   void close() { queue_.close(); }

@@ -207,9 +207,10 @@ void PluginHost::was_delivered(const PluginReduction& reduction) {
   under_way_.erase(under_way_.find(reduction.iteration()));
 }
 
-bool PluginHost::is_reducing(std::int64_t iteration) const {
+bool PluginHost::is_reducing(std::int64_t first, std::int64_t last) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return under_way_.count(iteration) > 0;
+  const auto found = under_way_.lower_bound(first);
+  return found != under_way_.end() && *found <= last;
 }
 
 void PluginHost::add(const leat_result_set& set, std::shared_ptr<const void> memory) {

@@ -71,8 +71,8 @@ class PluginHost {
                       comm::Rank self, comm::Rank servers);
   /// After that, and all that it has made of it.
   void was_delivered(const PluginReduction& reduction);
-  /// From any thread: an outcome of this iteration is on its way, or at work.
-  bool is_reducing(std::int64_t iteration) const;
+  /// From any thread: an outcome of one of these iterations is on its way, or at work.
+  bool is_reducing(std::int64_t first, std::int64_t last) const;
   /// What it has published in this call: all together.
   std::optional<Publication> take_published() { return std::exchange(published_, {}); }
 

@@ -100,12 +100,14 @@ std::size_t WorkQueue::iterations_waiting() const {
   return count_iterations();
 }
 
-bool WorkQueue::has(std::int64_t iteration) const {
+bool WorkQueue::has(std::int64_t first, std::int64_t last) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return under_way_ == iteration ||
-         std::any_of(waiting_.begin(), waiting_.end(), [iteration](const Work& work) {
-           return iteration_of_work(work) == iteration;
-         });
+  const auto is_among = [first, last](const std::optional<std::int64_t>& iteration) {
+    return iteration && *iteration >= first && *iteration <= last;
+  };
+  return is_among(under_way_) ||
+         std::any_of(waiting_.begin(), waiting_.end(),
+                     [&](const Work& work) { return is_among(iteration_of_work(work)); });
 }
 
 std::size_t WorkQueue::count_iterations() const {

@@ -52,8 +52,8 @@ class WorkQueue final : public WaitingLine {
   /// Of the work that is under way, else of the first iteration that waits.
   std::optional<std::int64_t> first_number() const;
   std::size_t iterations_waiting() const;
-  /// It waits, or is under way, or something that was made of it is.
-  bool has(std::int64_t iteration) const;
+  /// One of these iterations waits, or is under way, or something that was made of it is.
+  bool has(std::int64_t first, std::int64_t last) const;
 
  private:
   std::size_t count_iterations() const;

@@ -10,6 +10,7 @@
 #include "lib/base/text.hpp"
 #include "lib/model/checks.hpp"
 #include "lib/os/descriptor.hpp"
+#include "server/state/group/reductions.hpp"
 
 namespace leat::server {
 
@@ -24,9 +25,10 @@ std::shared_ptr<const void> PendingIterations::hold(std::int64_t iteration) cons
           }};
 }
 
-bool PendingIterations::has(std::int64_t iteration) const {
+bool PendingIterations::has(std::int64_t first, std::int64_t last) const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  return state_->all.count(iteration) > 0;
+  const auto found = state_->all.lower_bound(first);
+  return found != state_->all.end() && *found <= last;
 }
 
 ConstantsFile::ConstantsFile() : file_(os::memory_file("leat-constants")) {}
@@ -61,12 +63,15 @@ bool ScriptFunction::wants(std::uint32_t variable) const {
   return all_variables || has(variables) || has(beside);
 }
 
-bool ScriptFunction::may_be_due(const Content& content) const {
+bool ScriptFunction::is_its_turn(const Content& content) const {
   if (content.number % every != 0) return false;
   const auto happens = [&](std::uint32_t event) {
     return std::find(content.events.begin(), content.events.end(), event) != content.events.end();
   };
-  if (!events.empty() && std::none_of(events.begin(), events.end(), happens)) return false;
+  return events.empty() || std::any_of(events.begin(), events.end(), happens);
+}
+
+bool ScriptFunction::has_its_variables(const Content& content) const {
   return all_variables ||
          std::all_of(variables.begin(), variables.end(), [&](std::uint32_t variable) {
            return std::binary_search(content.variables.begin(), content.variables.end(), variable);
@@ -112,10 +117,11 @@ bool Script::may_want(const Content& content) const {
                                [&](const ScriptFunction& f) { return f.is_due(content); });
 }
 
-bool Script::waits_for(std::int64_t iteration) const {
-  return expecting.count(iteration) > 0 ||
-         std::any_of(waiting.begin(), waiting.end(), [iteration](const ScriptJob& job) {
-           return job.iteration->number == iteration;
+bool Script::waits_for(std::int64_t first, std::int64_t last) const {
+  const auto expected = expecting.lower_bound(first);
+  return (expected != expecting.end() && expected->first <= last) ||
+         std::any_of(waiting.begin(), waiting.end(), [first, last](const ScriptJob& job) {
+           return job.iteration->number >= first && job.iteration->number <= last;
          });
 }
 
@@ -161,6 +167,14 @@ void Script::take(const Published& published, const std::shared_ptr<const void>&
   } else if (!usable) {
     leave_out(content);
   }
+}
+
+std::vector<std::uint64_t> Script::channels_without(const Content& content) const {
+  std::vector<std::uint64_t> channels;
+  for (const ScriptFunction& function : functions)
+    if (!is_over() && function.lacks_variables(content))
+      channels.push_back(channel_of_script(file.name, function.name));
+  return channels;
 }
 
 std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration,

@@ -31,7 +31,8 @@ class PendingIterations {
 
   /// It is pending until the last copy ends.
   std::shared_ptr<const void> hold(std::int64_t iteration) const;
-  bool has(std::int64_t iteration) const;
+  /// One of these.
+  bool has(std::int64_t first, std::int64_t last) const;
 
  private:
   struct State {
@@ -96,12 +97,22 @@ struct ScriptFunction {
 
   bool wants(std::uint32_t variable) const;
   bool is_due(const Content& content) const;
+  /// Only variables keep it from being due: no rank of this server has written one that it takes.
+  bool lacks_variables(const Content& content) const {
+    return is_its_turn(content) && !has_its_variables(content);
+  }
   /// It is for an event.
   bool is_called_by_event(const Content& content) const {
     return !events.empty() && is_due(content);
   }
   /// It is, should what it takes of products be published.
-  bool may_be_due(const Content& content) const;
+  bool may_be_due(const Content& content) const {
+    return is_its_turn(content) && has_its_variables(content);
+  }
+
+ private:
+  bool is_its_turn(const Content& content) const;
+  bool has_its_variables(const Content& content) const;
 };
 
 struct ScriptJob {
@@ -178,13 +189,15 @@ struct Script {
   }
   /// True when it is, or may turn out to be, due.
   bool may_want(const Content& content) const;
-  /// It waits for a call with this iteration, or for what is made of it.
-  bool waits_for(std::int64_t iteration) const;
+  /// It waits for a call with one of these iterations, or for what is made of it.
+  bool waits_for(std::int64_t first, std::int64_t last) const;
   /// Takes in line, or keeps, what it wants of an iteration, with holds on that only. `pending` is
   /// kept as long as that is.
   void take(const Iteration& iteration, const std::shared_ptr<const void>& pending);
   /// The same of what is made of one.
   void take(const Published& published, const std::shared_ptr<const void>& pending);
+  /// Channels of the functions that it would call with this one, had ranks of this server written what they take.
+  std::vector<std::uint64_t> channels_without(const Content& content) const;
   /// It is not called for this one. Counted when it wanted it.
   void leave_out(const Content& content);
   void drop_waiting();

@@ -90,6 +90,12 @@ struct ScriptContext {
   ScriptSteering steering{};
   ScriptGuard guard{};
   ScriptBoard board{};
+
+  /// Of functions that other servers alone call with this one.
+  void leave_reductions(const Script& script, const Content& content) const {
+    for (const std::uint64_t channel : script.channels_without(content))
+      reductions.leave_out(channel, content.number);
+  }
 };
 
 }  // namespace leat::server

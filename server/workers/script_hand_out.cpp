@@ -179,8 +179,11 @@ bool ScriptHandOut::find_other_seat(const Script& script, std::size_t* index) {
 void ScriptHandOut::give_to_scripts(const ScriptBoard::News& news) {
   store_constants(news);
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  for (Script& script : board_.scripts)
+  for (Script& script : board_.scripts) {
     std::visit([&](const auto& each) { script.take(each, news.pending); }, news.what);
+    if (const auto* const iteration = std::get_if<Iteration>(&news.what))
+      context_.leave_reductions(script, content_of(*iteration));
+  }
   board_.changed.notify_all();
 }
 

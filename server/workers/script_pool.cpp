@@ -181,11 +181,12 @@ bool ScriptPool::end_executions() {
 }
 
 // What other scripts make of an iteration comes as long as one of them has it.
-bool ScriptPool::may_reduce(std::uint64_t channel, std::int64_t iteration) const {
+bool ScriptPool::may_reduce(std::uint64_t channel, std::int64_t first, std::int64_t last) const {
   if (!exists()) return false;
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  const auto is_of = [iteration](const ScriptBoard::News& news) {
-    return content_of(news).number == iteration;
+  const auto is_of = [first, last](const ScriptBoard::News& news) {
+    const std::int64_t iteration = content_of(news).number;
+    return iteration >= first && iteration <= last;
   };
   if (board_.handing_out || std::any_of(board_.inbox.begin(), board_.inbox.end(), is_of))
     return true;
@@ -197,12 +198,13 @@ bool ScriptPool::may_reduce(std::uint64_t channel, std::int64_t iteration) const
     if (function == script.functions.end()) continue;
     if (!function->products.empty()) break;
     const auto runs = [&](const auto& seat) {
-      return seat->running == &script && seat->running_iteration == iteration;
+      return seat->running == &script && seat->running_iteration >= first &&
+             seat->running_iteration <= last;
     };
-    return script.waits_for(iteration) ||
+    return script.waits_for(first, last) ||
            std::any_of(board_.seats.begin(), board_.seats.end(), runs);
   }
-  return context_.pending.has(iteration);
+  return context_.pending.has(first, last);
 }
 
 void ScriptPool::leave_inbox_out() {

@@ -53,9 +53,9 @@ class ScriptPool {
   bool idle() const;
   /// No iteration comes any more, and idle(). Files that are executed once do what they do at their end; true when all have.
   bool end_executions();
-  /// A script may yet contribute to a reduction of this channel in this iteration, which was
+  /// A script may yet contribute to a reduction of this channel in one of these iterations, which were
   /// submitted or never will be.
-  bool may_reduce(std::uint64_t channel, std::int64_t iteration) const;
+  bool may_reduce(std::uint64_t channel, std::int64_t first, std::int64_t last) const;
   /// Some are loaded for the first time still, or with what came meanwhile: imports may take longer
   /// than many iterations.
   bool are_new() const;

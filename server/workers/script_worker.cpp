@@ -35,6 +35,13 @@ ScriptFailure failure_in(const nlohmann::json& head) {
 
 }  // namespace
 
+// What came before may be without what a function of it takes.
+void ScriptWorker::is_known(Script& script) {
+  for (const ScriptJob& job : script.waiting)
+    if (job.early && job.published.empty()) context_.leave_reductions(script, job.content());
+  script.is_known(os::now_ns());
+}
+
 void ScriptWorker::run() {
   Order order;
   while (next_order(&order)) {
@@ -45,7 +52,7 @@ void ScriptWorker::run() {
     const std::lock_guard<std::mutex> lock(board_.mutex);
     if (!ran && order.job.iteration) script.leave_out(order.job.content());
     if (order.kind == Order::Kind::load) script.loading = false;
-    if (order.kind == Order::Kind::load && !script.unknown()) script.is_known(os::now_ns());
+    if (order.kind == Order::Kind::load && !script.unknown()) is_known(script);
     order = {};
     seat_.running = nullptr;
     board_.changed.notify_all();  // one that overran may go on now

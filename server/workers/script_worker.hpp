@@ -29,6 +29,7 @@ class ScriptWorker {
     ScriptJob job;
   };
 
+  void is_known(Script& script);
   bool next_order(Order* order);
   bool find_order(Order* order);
   bool may_run(const Script& script) const;

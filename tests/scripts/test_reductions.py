@@ -126,6 +126,27 @@ def test_what_cannot_be_reduced_is_refused_with_a_reason(value, op, others, why)
     assert why in str(refused.value)
 
 
+@pytest.mark.parametrize("op", ["sum", "min", "max", "mean"])
+@pytest.mark.parametrize("kind", ["i4", "f8"])
+@pytest.mark.parametrize("nothing", [[], (), [np.empty(0)]])
+def test_a_server_without_blocks_changes_neither_the_number_nor_its_kind(op, kind, nothing):
+    blocks = [np.array([3, 4], kind), np.array([[5, -7]], kind)]
+    alone = Servers(1).each(lambda server, r: r.of(blocks, op, None, None))[0]
+    for got in Servers(3).each(lambda server, r: r.of(blocks if server == 1 else nothing, op, None, None)):
+        assert got == alone and got.dtype == alone.dtype == ("f8" if op == "mean" else np.dtype(kind[0] + "8")), got
+
+
+def test_of_no_block_at_all_the_sum_is_0_and_there_is_no_least_one():
+    made = Servers(2).each(lambda server, r: r.of([], "sum", None, None))
+    assert made == [0, 0] and made[0].dtype == "f8"
+    assert Servers(2).each(lambda server, r: r.of([np.empty(0, "i4")] if server else [], "sum", None, None))[0].dtype == "i8"
+    with pytest.raises(reductions.DoesNotFit, match="no server has an element"):
+        Servers(2).each(lambda server, r: r.of([], "min", None, None))
+    with pytest.raises(reductions.DoesNotFit, match="whole numbers and some have not"):
+        Servers(2).each(lambda server, r: r.of([np.ones(2, "i4" if server else "f8")], "sum", None, None))
+    assert Servers(2).each(lambda server, r: r.of([], "hist", 3, (0, 1)))[0][0].tolist() == [0, 0, 0]
+
+
 def test_sums_of_numbers_beyond_all_bounds_are_what_ieee_754_says():
     def total(*numbers):
         return Servers(1).each(lambda server, r: r.of([np.array(numbers)], "sum", None, None))[0] if all(map(np.isfinite, numbers)) \

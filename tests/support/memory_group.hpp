@@ -39,9 +39,11 @@ class MemoryServers {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::vector<Round> rounds;
     for (const auto& [round, given] : open_)
-      if (!is_done(rank, round, given)) rounds.push_back(round);
+      if (!is_patient && !is_done(rank, round, given)) rounds.push_back(round);
     return rounds;
   }
+  /// Nobody is told that others wait for it.
+  bool is_patient = false;
   View view() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return view_;

@@ -70,9 +70,11 @@ class StoreServer {
   void close() { dispatcher_.pipeline().close(); }
   bool is_closed() const { return dispatcher_.is_closed(); }
   void step() {
-    session_.reductions.advance(session_.rounds.take_awaited(), [this](const comm::Round& round) {
-      return iteration_of(round) > last_ || dispatcher_.may_reduce(round);
-    });
+    session_.reductions.advance(
+        session_.rounds.take_awaited(),
+        [this](std::uint64_t channel, std::int64_t first, std::int64_t last) {
+          return last > last_ || dispatcher_.may_reduce(channel, first, last);
+        });
     session_.rounds.advance();
     dispatcher_.take_results();
   }

@@ -130,24 +130,23 @@ class Reduction:
         return value.copy(data=result) if hasattr(value, "dims") else result.copy()
 
     def _of_all(self, arrays, op):
-        """One number of all elements of all servers."""
-        kinds = {_kind(array) for array in arrays}
-        if len(kinds) > 1:
+        """One number of all elements of all servers. A server without elements, as of an empty list of blocks, does not know whether
+        those of the others are whole numbers: so there is a column for each kind, and one that says which kinds there are."""
+        reals, whole = ([array for array in arrays if _kind(array) == kind] for kind in ("f8", "i8"))
+        kinds = [any(array.size for array in reals), any(array.size for array in whole), bool(reals), bool(whole)]
+        if kinds[0] and kinds[1]:
             raise DoesNotFit("some blocks are of whole numbers and some are not")
-        kind = kinds.pop()
         if op == "sum":
-            column = Sums(exact_terms(arrays)) if kind == "f8" else Numbers("sum", [_wrapped(_whole_sum(arrays))])
-            return self._ask(["sum of all", kind], [column])["columns"][0][0]
-        some = [array for array in arrays if array.size]
-        extreme = np.min if op == "min" else np.max
-        least = np.inf if kind == "f8" else np.iinfo("i8").max
-        none = least if op == "min" else -least
-        found = extreme([_eight_bytes(np.asarray(extreme(array))) for array in some]) + 0 if some else none  # no -0.0
-        count = sum(array.size for array in arrays)
-        values, counts = self._ask([op + " of all", kind], [Numbers(op, np.array([found], kind)), Numbers("sum", [count])])["columns"]
-        if counts[0] == 0:
+            columns = [Sums(exact_terms(reals)), Numbers("sum", np.array([_wrapped(_whole_sum(whole))], "i8"))]
+        else:
+            columns = [_extreme_of(reals, op, "f8"), _extreme_of(whole, op, "i8")]
+        of_reals, of_whole, kinds = self._ask([op + " of all"], [*columns, Numbers("max", np.array(kinds, "i8"))])["columns"]
+        if kinds[0] and kinds[1]:
+            raise DoesNotFit("some servers have given whole numbers and some have not")
+        if op != "sum" and not (kinds[0] or kinds[1]):
             raise DoesNotFit(f"no server has an element: nothing is the {op}")
-        return values[0]
+        is_whole = kinds[1] or (kinds[3] and not kinds[0] and not kinds[2])
+        return of_whole[0] if is_whole else of_reals[0]
 
     def _mean(self, arrays):
         """Of all elements of all servers: of more elements more."""
@@ -190,6 +189,14 @@ class Reduction:
         if low == high:
             low, high = low - 0.5, high + 0.5
         return np.linspace(low, high, int(bins) + 1)
+
+
+def _extreme_of(arrays, op, kind):
+    extreme = np.min if op == "min" else np.max
+    least = np.inf if kind == "f8" else np.iinfo("i8").max
+    some = [_eight_bytes(np.asarray(extreme(array))) for array in arrays if array.size]
+    found = extreme(some) + 0 if some else least if op == "min" else -least  # no -0.0
+    return Numbers(op, np.array([found], kind))
 
 
 def _counts(chunk, edges, is_even):
@@ -296,8 +303,10 @@ def _chunks(arrays, split=False):
 
 
 def _parts_of(value):
-    """The arrays of a list of blocks; None where it is no such list."""
-    if not isinstance(value, (list, tuple)) or not any(isinstance(each, Block) or getattr(each, "shape", ()) for each in value):
+    """The arrays of a list of blocks, which may be empty; None where it is no such list."""
+    if not isinstance(value, (list, tuple)):
+        return None
+    if value and not any(isinstance(each, Block) or getattr(each, "shape", ()) for each in value):
         return None
     return [each.data if isinstance(each, Block) else each for each in value]
 

@@ -10,6 +10,12 @@ namespace {
 
 // Of the numbers after channel::reductions: below it of stores, from it on of scripts.
 constexpr std::uint64_t kFirstOfScripts = std::uint64_t{1} << 31;
+// Iterations of a function that are kept, should it reduce after all.
+constexpr std::size_t kMostLeftOut = 256;
+
+bool is_of_script(std::uint64_t channel) {
+  return channel >= channel::reductions + kFirstOfScripts;
+}
 
 }  // namespace
 
@@ -21,6 +27,23 @@ void Reductions::contribute(const comm::Round& round,
     has_news_.store(true, std::memory_order_relaxed);
   }
   wake_();
+}
+
+void Reductions::leave_out(std::uint64_t channel, std::int64_t iteration) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    came_left_out_.emplace_back(channel, iteration);
+    has_news_.store(true, std::memory_order_relaxed);
+  }
+  wake_();
+}
+
+// Of functions that have reduced, and of those in which others wait later.
+void Reductions::leave_out_iteration(std::int64_t iteration) {
+  dropped_.insert(iteration);
+  if (dropped_.size() > kMostLeftOut) dropped_.erase(dropped_.begin());
+  for (const auto& [channel, last] : rounds_.over())
+    if (is_of_script(channel)) leave_out(channel, iteration);
 }
 
 std::optional<Reductions::Place> Reductions::place() const {
@@ -39,17 +62,54 @@ void Reductions::set_contact(Contact contact) {
 }
 
 void Reductions::advance(const std::vector<comm::Round>& awaited, const MayCome& may_come) {
-  if (awaited.empty() && awaited_.empty() && !has_news()) return;
+  if (awaited.empty() && awaited_.empty() && left_out_.empty() && !has_news()) return;
   for (const comm::Round& round : awaited) {
     const bool is_end = round.number == INT64_MAX;  // of another server's part in the channel
-    if (round.channel >= channel::reductions && !is_end) awaited_.insert(round);
+    if (round.channel < channel::reductions || is_end) continue;
+    awaited_.insert(round);
+    const auto later = dropped_.lower_bound(iteration_of(round));
+    if (is_of_script(round.channel)) left_out_[round.channel].insert(later, dropped_.end());
   }
   std::vector<comm::Round> vain;  // asked before what came is taken: that may be of them
   for (const comm::Round& round : awaited_)
-    if (!may_come(round)) vain.push_back(round);
+    if (!may_come(round.channel, iteration_of(round), iteration_of(round))) vain.push_back(round);
+  take_left_out();
+  contribute_left_out(may_come);
   contribute_what_came();
   for (const comm::Round& round : vain)
     if (awaited_.erase(round) > 0) rounds_.contribute(round, {}, nullptr);
+}
+
+void Reductions::take_left_out() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [channel, iteration] : std::exchange(came_left_out_, {})) {
+    std::set<std::int64_t>& iterations = left_out_[channel];
+    iterations.insert(iteration);
+    if (iterations.size() > kMostLeftOut) iterations.erase(iterations.begin());
+  }
+}
+
+// A function that has never reduced may be one that never does: it has no rounds.
+bool Reductions::is_known(std::uint64_t channel) const {
+  const auto awaited = awaited_.lower_bound({channel, INT64_MIN});
+  return rounds_.over().count(channel) > 0 ||
+         (awaited != awaited_.end() && awaited->channel == channel);
+}
+
+// To a number behind all calls of the iteration. That says too that nothing comes of those before: so they have to be over here.
+void Reductions::contribute_left_out(const MayCome& may_come) {
+  for (auto& [channel, iterations] : left_out_) {
+    if (!is_known(channel)) continue;
+    std::optional<std::int64_t> last;
+    while (!iterations.empty() && !may_come(channel, INT64_MIN, *iterations.begin() - 1)) {
+      last = number_of(*iterations.begin(), UINT16_MAX);
+      iterations.erase(iterations.begin());
+    }
+    const auto over = rounds_.over().find(channel);
+    if (last && (over == rounds_.over().end() || *last > over->second))
+      rounds_.contribute({channel, *last}, {}, nullptr);
+  }
+  std::erase_if(left_out_, [](const auto& each) { return each.second.empty(); });
 }
 
 void Reductions::end(const std::vector<comm::Round>& awaited) {
@@ -89,10 +149,9 @@ std::uint64_t channel_of_store(std::uint32_t store, std::uint32_t step) {
   return channel::reductions + std::uint64_t{store} * kMostReductionSteps + step;
 }
 
-std::optional<std::uint32_t> store_of(const comm::Round& round) {
-  const std::uint64_t index = round.channel - channel::reductions;
-  if (index >= kFirstOfScripts) return std::nullopt;
-  return static_cast<std::uint32_t>(index / kMostReductionSteps);
+std::optional<std::uint32_t> store_of(std::uint64_t channel) {
+  if (is_of_script(channel)) return std::nullopt;
+  return static_cast<std::uint32_t>((channel - channel::reductions) / kMostReductionSteps);
 }
 
 std::uint64_t channel_of_script(std::string_view script, std::string_view function) {

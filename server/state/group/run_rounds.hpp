@@ -69,6 +69,8 @@ class RunRounds {
   void forget(std::int64_t iteration);
   /// This server has contributed to a round of this channel that has no outcome.
   bool is_open(std::uint64_t channel) const;
+  /// By channel, the last round that has an outcome.
+  const std::map<std::uint64_t, std::int64_t>& over() const noexcept { return over_; }
   /// advance() has something to do.
   bool has_news() const noexcept { return group_ && (!again_.empty() || group_->has_news()); }
   /// Servers that are silent for so long that they are not waited for.
@@ -124,7 +126,7 @@ class RunRounds {
   std::vector<comm::Round> awaited_;
   std::set<std::string> refusals_;                     // each is said once
   std::vector<std::pair<comm::Outcome, Done>> again_;  // asked for, and known already
-  std::map<std::uint64_t, std::int64_t> over_;  // by channel: the last round that has an outcome
+  std::map<std::uint64_t, std::int64_t> over_;
   std::int64_t known_ = 0, restarts_ = 0;
   comm::View view_;
   std::string why_alone_;

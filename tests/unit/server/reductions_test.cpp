@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -37,8 +38,13 @@ struct ReducingServer {
   }
 
   void step() {
-    reductions.advance(rounds.take_awaited(),
-                       [this](const comm::Round& round) { return may_come.count(round) > 0; });
+    reductions.advance(rounds.take_awaited(), [this](std::uint64_t channel, std::int64_t first,
+                                                     std::int64_t last) {
+      const auto is_among = [&](const comm::Round& each) {
+        return each.channel == channel && iteration_of(each) >= first && iteration_of(each) <= last;
+      };
+      return std::any_of(may_come.begin(), may_come.end(), is_among);
+    });
     rounds.advance();
   }
   // The sum, and of how many servers.
@@ -166,15 +172,55 @@ TEST_F(ReductionsTest, a_later_number_of_a_channel_says_nothing_to_those_before)
   EXPECT_EQ(642, a.sum(1));
 }
 
+TEST_F(ReductionsTest, what_is_left_out_is_said_before_others_wait_and_after_all_that_is_older) {
+  const std::uint64_t channel = channel_of_script("heat", "process");
+  const auto call = [&](std::int64_t iteration, std::uint16_t number = 0) {
+    return comm::Round{channel, number_of(iteration, number)};
+  };
+  for (ReducingServer* each : {&a, &b, &c}) each->ask(call(7), 1);
+  step_all();
+  ASSERT_EQ(1U, a.got.size());
+  c.may_come = {call(8)};
+  c.reductions.leave_out_iteration(9);
+  EXPECT_TRUE(c.reductions.has_news());
+  servers.is_patient = true;  // nobody is told who waits
+  for (ReducingServer* each : {&a, &b})
+    for (const std::uint16_t number : {0, 1}) each->ask(call(9, number), 10);
+  step_all();
+  EXPECT_EQ(1U, a.got.size()) << "its part in 8 would be lost";
+  c.may_come.clear();
+  step_all();
+  ASSERT_EQ(3U, a.got.size()) << "of all calls of 9";
+  EXPECT_EQ(20, a.sum(1)) << "of a and b";
+  EXPECT_EQ(20, a.sum(2));
+  for (ReducingServer* each : {&a, &b, &c}) each->ask(call(10), 100);
+  step_all();
+  EXPECT_EQ(300, a.sum(3));
+}
+
+TEST_F(ReductionsTest, a_function_that_has_never_reduced_has_no_rounds_until_others_wait_for_it) {
+  const std::uint64_t channel = channel_of_script("heat", "process");
+  const comm::Round first{channel, number_of(4, 0)};
+  c.reductions.leave_out(channel, 4);
+  c.may_come = {first};  // another function of the script is at work
+  step_all();
+  EXPECT_TRUE(servers.awaited(0).empty());
+  a.ask(first, 1);
+  b.ask(first, 20);
+  step_all();
+  ASSERT_EQ(1U, a.got.size());
+  EXPECT_EQ(21, a.sum(0));
+}
+
 TEST(ReductionChannels, are_apart_and_the_same_everywhere) {
   EXPECT_EQ(std::uint64_t{1} << 32, channel_of_store(0, 0));
   EXPECT_EQ((std::uint64_t{1} << 32) + 35, channel_of_store(2, 3));
-  EXPECT_EQ(std::optional<std::uint32_t>(2), store_of({channel_of_store(2, 15), 0}));
+  EXPECT_EQ(std::optional<std::uint32_t>(2), store_of(channel_of_store(2, 15)));
   const std::uint64_t script = channel_of_script("heat", "process");
   EXPECT_EQ(script, channel_of_script("heat", "process"));
   EXPECT_NE(script, channel_of_script("hea", "tprocess"));
   EXPECT_GE(script, (std::uint64_t{1} << 32) + (std::uint64_t{1} << 31));
-  EXPECT_FALSE(store_of({script, 0}));
+  EXPECT_FALSE(store_of(script));
 }
 
 }  // namespace

@@ -124,9 +124,10 @@ class ScriptServer {
     return facts;
   }
   void step() {
-    reductions_.advance(rounds_.take_awaited(), [this](const comm::Round& round) {
-      return iteration_of(round) > last_ || pool_->may_reduce(round.channel, iteration_of(round));
-    });
+    reductions_.advance(rounds_.take_awaited(),
+                        [this](std::uint64_t channel, std::int64_t first, std::int64_t last) {
+                          return last > last_ || pool_->may_reduce(channel, first, last);
+                        });
     rounds_.advance();
   }
   void take(const Publication& made) {
@@ -255,6 +256,25 @@ TEST_F(ScriptReductionsTest, what_does_not_fit_is_an_error_where_it_was_given) {
   EXPECT_NE(std::string::npos, all_[2]->log().find("an array of another shape or type"));
   EXPECT_EQ(-1, number(0, 2, "wide")) << "of as many numbers: all are told";
   EXPECT_EQ(3, number(2, 3, "wide"));
+}
+
+TEST_F(ScriptReductionsTest, a_server_without_blocks_reduces_with_the_others) {
+  start(
+      "    mine = [np.full(4, 3 + ctx.server)] if ctx.server != 1 else []\n"
+      "    ctx.scalar('sum', ctx.reduce(mine, 'sum'))\n"
+      "    ctx.scalar('least', ctx.reduce(mine, 'min'))\n"
+      "    ctx.scalar('mean', ctx.reduce(mine, 'mean'))\n"
+      "    ctx.scalar('none', ctx.reduce([], 'sum') + ctx.reduce(np.empty((0, 2)), 'sum').size)\n"
+      "    ctx.scalar('whole', int(isinstance(ctx.reduce(mine, 'max'), np.int64)))\n");
+  submit_all(1);
+  await_all();
+  for (std::size_t server = 0; server < 3; ++server) {
+    EXPECT_EQ(32, number(server, 0, "sum")) << all_[server]->log();
+    EXPECT_EQ(3, number(server, 0, "least"));
+    EXPECT_EQ(4, number(server, 0, "mean"));
+    EXPECT_EQ(0, number(server, 0, "none"));
+    EXPECT_EQ(1, number(server, 0, "whole"));
+  }
 }
 
 TEST_F(ScriptReductionsTest, a_server_that_dies_is_not_waited_for) {
