@@ -56,9 +56,15 @@ void Ending::close_when_drained() {
   if (session_.run.facts.resumed && session_.clients.any_away()) return;
   if (!dispatcher_.scripts().end_executions()) return;
   closing_ = true;
+  count_late();  // stores say in their files how much is lost
   warn_of_missing_events();
   session_.memory.stop_prefaulting();
   dispatcher_.close();
+}
+
+void Ending::count_late() {
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i)
+    if (session_.clients[i].phase() == Phase::cut_off) events_.count_late(i);
 }
 
 void Ending::warn_of_missing_events() {
@@ -208,8 +214,7 @@ void Ending::log_the_end() {
 void Ending::report_drained() {
   attachment_.write_late_ranks();
   host_.stop_listening();
-  for (std::uint32_t i = 0; i < session_.clients.size(); ++i)
-    if (session_.clients[i].phase() == Phase::cut_off) events_.count_late(i);
+  count_late();
   attachment_.log_reports(true);
   const std::string problems = session_.record.finish(kMostReport);
   const Ledger& ledger = session_.record.ledger();

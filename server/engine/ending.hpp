@@ -45,6 +45,7 @@ class Ending {
 
  private:
   void end_each(void (Events::*end)(std::uint32_t));
+  void count_late();
   void warn_of_missing_events();
   RunReport report() const;
   void write_report();

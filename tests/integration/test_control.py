@@ -17,6 +17,7 @@ import h5py
 import pytest
 from control_run import DATA, SIZE, Peer, connect, ctl, wait_until, write
 from leat_run import BUILD, LIMIT, Run, xml
+from nodes_run import NodesRun
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 from script_run import config, put  # noqa: E402
@@ -293,6 +294,22 @@ def test_what_comes_while_a_drain_lasts_is_in_the_ledger(tmp_path):
     assert ledger["lost"] == 2
     lost = [e for e in ledger["entries"] if e["fate"] == "not written"]
     assert [e["iterations"][0] for e in lost] == [2, 3] and all("drained by order of control/" in e["why"] for e in lost), lost
+
+
+def test_what_comes_while_one_node_drains_is_counted_in_the_view(tmp_path):
+    with NodesRun(tmp_path, hold(tmp_path), [[0], [1]]) as run:
+        a, b = run.init()
+        write([a, b], range(2))
+        assert "accepted" in ctl(run.on(1), "drain", "--wait", "0")
+        wait_until(lambda: "shutdown requested by" in run.log(), "the order")
+        assert b.write("u", SIZE, 2).ok
+        for rank in (a, b):
+            rank.call("end_iteration")
+        (tmp_path / "go").touch()
+        assert [end.status for end in run.finalize()] == ["LEAT_OK", "LEAT_ERROR_LOST"]
+    assert sorted(json.loads(ledger.read_text())["lost"] for ledger in tmp_path.glob("*.ledger.json")) == [0, 1]
+    with h5py.File(tmp_path / "run.h5") as view:
+        assert view.attrs["lost"] == 1
 
 
 def test_a_server_that_is_killed_while_it_drains_is_followed_by_one_that_goes_on_with_it(tmp_path):
