@@ -194,13 +194,12 @@ struct Event : EventFields {
   SourceLocation where;
 };
 
-/// Of Dask, with which a script for Damaris works.
+/// The user's own Dask scheduler: of a script for Damaris, and of functions of the whole run.
 struct DaskScheduler : DaskSchedulerFields {};
 
 /// A script that is written for others says nothing of itself: what Leat's own ones say by their decorator.
 struct ForeignScript : ForeignScriptFields {
   std::vector<std::uint32_t> variables;
-  std::optional<DaskScheduler> dask;  ///< for Damaris
 };
 
 /// A script, or a folder of them.
@@ -209,6 +208,7 @@ struct ScriptSource : ScriptSourceFields {
   bool is_folder = false;
   bool waits = false;  ///< false: iterations are dropped for it while it is busy
   std::optional<ForeignScript> foreign;
+  std::optional<DaskScheduler> dask;
   SourceLocation where;
 
   ScriptForm form() const noexcept { return foreign ? foreign->form : ScriptForm::leat; }

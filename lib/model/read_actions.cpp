@@ -176,16 +176,9 @@ std::optional<DaskScheduler> read_dask(ReadContext& context, const XmlElement& s
 }
 
 // What a script of Leat's says itself is an error here.
-std::optional<ForeignScript> read_foreign(ReadContext& context, const XmlElement& element,
-                                          const Attributes& attributes) {
+std::optional<ForeignScript> read_foreign(ReadContext& context, const Attributes& attributes) {
   ForeignScript script;
   attributes.read_fields(&script);
-  if (script.form == ScriptForm::damaris) {
-    script.dask = read_dask(context, element);
-  } else {
-    for (const XmlElement* dask : all_below(element, "dask"))
-      context.error(dask->where, "<dask> is for a script with form=\"damaris\"");
-  }
   if (script.form != ScriptForm::leat) {
     script.variables = script_variables(context, attributes);
     return script;
@@ -215,7 +208,8 @@ void read_source(ReadContext& context, const XmlElement& element) {
                       "iteration, like \"60s\"");
   source.waits = attributes.text("when-slow") == "wait";
   source.where = attributes.where(path);
-  if (!source.is_folder) source.foreign = read_foreign(context, element, attributes);
+  if (!source.is_folder) source.foreign = read_foreign(context, attributes);
+  source.dask = read_dask(context, element);
   if (attributes.given(path)) context.model.scripts.sources.push_back(std::move(source));
 }
 

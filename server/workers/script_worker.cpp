@@ -200,6 +200,7 @@ ScriptFailure ScriptWorker::load(Script& script) {
               {"script", script.file.name},
               {"path", script.file.path},
               {"foreign", foreign_words(*script.source, context_.model)},
+              {"dask", dask_words(*script.source)},
               {"timeout", script.source->timeout_seconds},
               {"fresh", script.fresh}},
              script.state};

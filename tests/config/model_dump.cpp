@@ -154,9 +154,6 @@ std::string network(const NetworkFields& network) {
 void dump(std::ostream& out, const ForeignScript& script) {
   out << " " << word_of(script.form) << " every=" << script.every
       << " variables=" << script.variables.size();
-  if (script.dask)
-    out << " dask=" << script.dask->file << " threads=" << script.dask->threads
-        << " within=" << script.dask->timeout_seconds;
 }
 
 void dump(std::ostream& out, const Scripts& scripts) {
@@ -168,6 +165,9 @@ void dump(std::ostream& out, const Scripts& scripts) {
         << " timeout=" << each.timeout_seconds << " failures=" << each.failures
         << (each.waits ? " waits" : " skips");
     if (each.foreign) dump(out, *each.foreign);
+    if (each.dask)
+      out << " dask=" << each.dask->file << " threads=" << each.dask->threads
+          << " within=" << each.dask->timeout_seconds;
     out << "\n";
   }
 }

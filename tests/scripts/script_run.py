@@ -23,11 +23,13 @@ def put(folder, name, code):
     return path
 
 
-def config(data=ROW, scripts="", folder="", skip=False, interpreter=sys.executable, **others):
-    """XML with <scripts scripts><folder path="analysis" folder/></scripts>. Scripts see all iterations unless they may skip."""
+def config(data=ROW, scripts="", folder="", inside="", skip=False, interpreter=sys.executable, **others):
+    """XML with <scripts scripts><folder path="analysis" folder>inside</folder></scripts>. Scripts see all iterations unless they may
+    skip."""
     if not skip and "when-slow" not in folder:
         folder += ' when-slow="wait"'
-    text = f'<scripts interpreter="{interpreter}" {scripts}><folder path="analysis" {folder}/></scripts><log level="debug"/>'
+    folders = f'<folder path="analysis" {folder}>{inside}</folder>'
+    text = f'<scripts interpreter="{interpreter}" {scripts}>{folders}</scripts><log level="debug"/>'
     return xml(data, log=text, **others)
 
 

@@ -49,8 +49,8 @@ class _Blocks:
 
 
 class RunIteration(Iteration):
-    """One iteration of the whole run. own: that of this server. said: {server: said_of()}. submit(server, name, part, is_kept): the future
-    of such a chunk; see node.py. home: client and addresses of the workers; as long as they are the same, what is kept is there."""
+    """One iteration of the whole run. own: that of this server. said: {server: said_of()}. submit([(server, name, part)], is_kept): the
+    futures of such chunks; see node.py. home: client and addresses of the workers; as long as they are the same, what is kept is there."""
 
     def __init__(self, own, said, submit, home):
         super().__init__(own.model, own.number, own.complete, own.parameters, own.time)
@@ -66,69 +66,79 @@ class RunIteration(Iteration):
         raise RuntimeError("blocks are where they were written: with scope=\"run\" there are arrays alone")
 
     def array(self, name):
-        if name not in self._assembled:
-            self._assembled[name] = self._made(name, is_kept=False)
-        return self._assembled[name]
+        return self.arrays([name])[name]
+
+    def arrays(self, names):
+        self._assembled.update(self._made([name for name in names if name not in self._assembled], is_kept=False))
+        return {name: self._assembled[name] for name in names}
 
     def kept(self, name):
         """The same, of chunks that are copies where they were written: they last as long as the array that this returns."""
         if name not in self._kept:
-            self._kept[name] = self._made(name, is_kept=True)
+            self._kept.update(self._made([name], is_kept=True))
         return self._kept[name]
 
-    def _made(self, name, is_kept):
+    def _made(self, names, is_kept):
+        """{name: array}. The chunks of all of them are submitted together: a scheduler takes much longer for each by itself."""
+        plans = {name: self._plan(name) for name in names}
+        futures = iter(self._submit([(server, name, part) for name, (chunks, _) in plans.items() for server, part, _ in chunks], is_kept))
+        made = {}
+        for name, (chunks, assembled) in plans.items():
+            dtype = self.model.by_name[name].dtype
+            made[name] = assembled([da.from_delayed(next(futures), shape, dtype) for _, _, shape in chunks])
+            if name in self.model.coordinate_variables:
+                made[name].data = made[name].data.compute()  # xarray makes an index of it
+        return made
+
+    def _plan(self, name):
+        """([(server, part, shape)], what makes the array of these chunks)."""
         variable = self.model.by_name[name]
-
-        def chunk(server, part, shape):
-            return da.from_delayed(self._submit(server, name, part, is_kept), shape, variable.dtype)
-
         servers = [_Blocks(server, told[name]) for server, told in sorted(self._said.items()) if name in told]
         servers = [each for each in servers if each.all]
         if variable.has_global:
             extent = next(told[name]["global"] for told in self._said.values() if name in told)
-            array = self._placed(variable, servers, extent, chunk)
-        elif variable.varies:
-            array = self._appended(variable, servers, chunk)
-        else:
-            array = self._stacked(variable, servers, chunk)
-        if name in self.model.coordinate_variables:
-            array.data = array.data.compute()  # xarray makes an index of it
-        return array
+            return self._placed(variable, servers, extent)
+        return self._appended(variable, servers) if variable.varies else self._stacked(variable, servers)
 
-    def _placed(self, variable, servers, extent, chunk):
+    def _placed(self, variable, servers, extent):
         boxes = [(each.server, low, shape) for each in servers for low, shape in each.boxes()]
-        chunks = [chunk(server, {"kind": "box", "low": low, "shape": shape}, shape) for server, low, shape in boxes]
-        return Array(tuple(d.name for d in variable.dimensions), grid(boxes, chunks, tuple(extent), variable), {})
+        dims = tuple(d.name for d in variable.dimensions)
+        return ([(server, {"kind": "box", "low": low, "shape": shape}, shape) for server, low, shape in boxes],
+                lambda chunks: Array(dims, grid(boxes, chunks, tuple(extent), variable), {}))
 
-    def _appended(self, variable, servers, chunk):
+    def _appended(self, variable, servers):
         flat = any(d.varying for d in variable.dimensions[1:])
         dims = ("block_element",) if flat else tuple(d.name for d in variable.dimensions)
         chunks, elements = [], []
         for each in servers:
             counts = [int(np.prod(extent)) if flat else extent[0] for extent in each.extents]
             shape = (sum(counts), *(() if flat else each.extents[0][1:]))
-            chunks.append(chunk(each.server, {"kind": "rows", "flat": flat}, shape))
+            chunks.append((each.server, {"kind": "rows", "flat": flat}, shape))
             elements += [(owner.rank, owner.number, owner.level, count) for owner, count in zip(each.all, counts)]
         counts = [count for *_, count in elements]
         said = {"rank": [rank for rank, *_ in elements]}
         if elements[0][2] is not None:
             said["level"] = [level for _, _, level, _ in elements]
         coords = {f"{dims[0]}_{what}": (dims[0], np.repeat(np.array(of_block, "i4"), counts)) for what, of_block in said.items()}
-        return Array(dims, da.concatenate(chunks), coords, elements=tuple(elements))
+        return chunks, lambda made: Array(dims, da.concatenate(made), coords, elements=tuple(elements))
 
-    def _stacked(self, variable, servers, chunk):
+    def _stacked(self, variable, servers):
         dims = tuple(d.name for d in variable.dimensions)
         extents = [extent for each in servers for extent in each.extents]
         largest = tuple(map(max, zip(*extents)))
         part = {"kind": "side by side", "shape": largest, "fill": variable.fill}
-        chunks = [chunk(each.server, part, (len(each.all), *largest)) for each in servers]
-        whole, owners = da.concatenate(chunks), [owner for each in servers for owner in each.all]
+        owners = [owner for each in servers for owner in each.all]
         has_levels = owners[0].level is not None
-        if len(owners) == 1 and not has_levels:
-            return Array(dims, whole[0], {})
         if not has_levels:
             owners = [Owner(owner.rank, owner.number) for owner in owners]
-        return Array(("block", *dims), whole, {}, owners)
+
+        def assembled(chunks):
+            whole = da.concatenate(chunks)
+            if len(owners) == 1 and not has_levels:
+                return Array(dims, whole[0], {})
+            return Array(("block", *dims), whole, {}, owners)
+
+        return [(each.server, part, (len(each.all), *largest)) for each in servers], assembled
 
 
 def grid(boxes, chunks, extent, variable):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A call of a function of the whole run: all servers lend their blocks of an iteration, the first one of them calls the function, and
 each gets its memory back when that has returned, or when the first one is gone."""
+import functools
 import json
 import threading
 import time
@@ -35,7 +36,8 @@ class RunCall:
             try:
                 if said[first]["server_token"] == self._token:
                     self._expect_all(said)
-                    FirstServer(self._function, self._iteration, self._context, cluster, said).call()
+                    with cluster.functions_by_value(self._script.module):
+                        FirstServer(self._function, self._iteration, self._context, cluster, said).call()
             finally:
                 is_whole = self._await_end(first)
         finally:
@@ -51,7 +53,8 @@ class RunCall:
                 from .members import Cluster
             except ImportError as error:
                 raise ImportError(f'arrays="dask": {error.name} is not installed in this Python: pip install "dask[distributed]"') from None
-            self._script.cluster = Cluster(self._script.name, self._services.contact(), lambda text: self._services.log("info", text))
+            self._script.cluster = Cluster(self._script.name, self._services.contact(), lambda text: self._services.log("info", text),
+                                           self._script.dask)
         return self._script.cluster
 
     def _meet(self, cluster):
@@ -67,6 +70,8 @@ class RunCall:
             _expect_same_versions(said)
             first = said[min(said)]
             card = first["scheduler"]
+            if card and card["why_none"]:
+                raise ConnectionError(card["why_none"])
             if card is None:
                 if first["server_token"] == self._token:
                     cluster.start_scheduler()
@@ -145,13 +150,23 @@ class FirstServer:
             watch.join()
             self._release()
 
-    def _submit(self, server, name, part, is_kept):
-        from . import node
-        prefix = _KEPT if is_kept else _PREFIX
-        made = self._client.submit(node.chunk, self._said[server]["server_token"], name, part, is_kept, pure=False, retries=0,
-                                   workers=[self._said[server]["worker"]["address"]], allow_other_workers=False,
-                                   key=f"{prefix}{self._said[server]['server_token']}-{name}-{uuid.uuid4().hex}")
-        (self._kept if is_kept else self._futures).append(made)
+    def _submit(self, chunks, is_kept):
+        """One graph of all chunks, each bound to its worker: as it stands, since graphs that are made better lose who is to have what.
+        The scheduler of a user has no Leat: so the function goes by value, and finds Leat where it runs."""
+        import dask
+
+        def chunk(*words):
+            from leat.cluster import node
+            return node.chunk(*words)
+
+        tasks = []
+        for server, name, part in chunks:
+            token = self._said[server]["server_token"]
+            task = dask.delayed(functools.partial(chunk, token, name, part, is_kept), pure=False)
+            with dask.annotate(workers=[self._said[server]["worker"]["address"]], allow_other_workers=False, retries=0):
+                tasks.append(task(dask_key_name=f"{_KEPT if is_kept else _PREFIX}{token}-{name}-{uuid.uuid4().hex}"))
+        made = self._client.compute(tasks, optimize_graph=False) if tasks else []
+        (self._kept if is_kept else self._futures).extend(made)
         return made
 
     def _workers(self):

@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import threading
 import uuid
@@ -13,43 +14,62 @@ import uuid
 import dask
 import distributed
 
+from . import users_scheduler
+
 # A worker that hangs is taken out by then; what is computed has the script's own time limit.
 _SETTINGS = {"distributed.scheduler.worker-ttl": "30 s", "distributed.comm.timeouts.connect": "10 s",
              "distributed.worker.daemon": True, "distributed.admin.tick.limit": "1 hour"}
 _CONNECT_SECONDS = 5
-VERSIONS = {"Python": ".".join(map(str, os.sys.version_info[:2])), "dask": dask.__version__, "distributed": distributed.__version__}
+VERSIONS = {"Python": ".".join(map(str, sys.version_info[:2])), "dask": dask.__version__, "distributed": distributed.__version__}
 
 
 class Cluster:
-    """contact: with authority, certificate and key (PEM), and addresses of this node. log(text): for people."""
+    """contact: with authority, certificate and key (PEM), and addresses of this node. log(text): for people. users: of the user's own
+    scheduler, or None: {"scheduler_file", "threads", "timeout"}."""
 
-    def __init__(self, name, contact, log):
-        self.name, self._contact, self._log = name, contact, log
+    def __init__(self, name, contact, log, users=None):
+        self.name, self._contact, self._log, self._users = name, contact, log, users
         dask.config.set(_SETTINGS)
         logging.getLogger("distributed").setLevel(logging.ERROR)
         logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)  # see join()
         own = {f"tls_{role}_{kind}": value for role in ("client", "worker", "scheduler")
                for kind, value in (("cert", contact.certificate), ("key", contact.key))}
-        self._security = distributed.Security(tls_ca_file=contact.authority, require_encryption=True, **own)
+        self._security = distributed.Security() if users else distributed.Security(tls_ca_file=contact.authority,
+                                                                                    require_encryption=True, **own)
+        self._threads = users["threads"] if users else len(os.sched_getaffinity(0))
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True, name="leat-cluster").start()
         self._scheduler = self._worker = self._client = None
         self._card = self._of = None  # of the own scheduler; the id of the one that the worker is of
 
     def scheduler_card(self):
-        """Where the own scheduler is, for the others; None: there is none."""
-        return self._card
+        """Where the scheduler is, for the others: {"id", "protocol", "addresses", "port", "why_none": "" or why there is none that can
+        be used, which is told once}. None: it has yet to be started."""
+        card = self._card
+        if card and (card["why_none"] or (self._users and (self._client is None or self._client.status != "running"))):
+            self._card = None
+            return card if card["why_none"] else None
+        return card
 
     def worker_card(self):
         """{"of": id of its scheduler, "address"}, or None."""
         return {"of": self._of, "address": self._worker.address} if self._is_connected() else None
 
     def start_scheduler(self):
+        """Or finds that of the user."""
+        if self._users:
+            self.close_client()
+            try:
+                self._card, self._client = users_scheduler.found(self._users, self._security, VERSIONS)
+            except users_scheduler.CannotBeUsed as why:
+                self._card = {"id": "", "why_none": str(why)}
+            return
         addresses = self._contact.addresses or ["127.0.0.1"]
         host = addresses[0] if len(addresses) == 1 else None
         self._scheduler = self._started(lambda: distributed.Scheduler(
             host=host, port=0, protocol="tls", security=self._security, dashboard=_has_dashboard(), dashboard_address="127.0.0.1:0"))
-        self._card = {"id": uuid.uuid4().hex, "addresses": addresses, "port": int(self._scheduler.address.rpartition(":")[2])}
+        self._card = {"id": uuid.uuid4().hex, "protocol": "tls", "addresses": addresses,
+                      "port": int(self._scheduler.address.rpartition(":")[2]), "why_none": ""}
         self._say_dashboard()
 
     def _say_dashboard(self):
@@ -68,7 +88,7 @@ class Cluster:
         folder = tempfile.mkdtemp(prefix="leat-dask-")
         try:
             self._worker = self._started(lambda: distributed.Worker(
-                f"tls://{address}:{card['port']}", host=own, nthreads=len(os.sched_getaffinity(0)), memory_limit=0,
+                f"{card['protocol']}://{bracketed(address)}:{card['port']}", host=own, nthreads=self._threads, memory_limit=0,
                 local_directory=folder, security=self._security, dashboard=False, name=f"{self.name}-{uuid.uuid4().hex[:6]}",
                 death_timeout=_CONNECT_SECONDS))
         except Exception as error:
@@ -78,14 +98,26 @@ class Cluster:
         self._of = card["id"]
 
     def client(self):
-        """Of the own scheduler."""
+        """Of the scheduler, on the first server."""
         if self._client is None:
             self._client = distributed.Client(self._scheduler.address, security=self._security, timeout=_CONNECT_SECONDS)
         return self._client
 
     def workers(self):
-        """Addresses of those that the own scheduler has now."""
+        """Addresses of those that the scheduler has now."""
+        if self._users:
+            return users_scheduler.workers_of(self._client)
         return set(self._scheduler.workers)
+
+    @contextlib.contextmanager
+    def functions_by_value(self, module):
+        """The scheduler of a user, and other workers of it, have no module of that name: what pickle finds in none goes by value."""
+        hidden = sys.modules.pop(module, None) if self._users else None
+        try:
+            yield
+        finally:
+            if hidden is not None:
+                sys.modules[module] = hidden
 
     def holds(self, prefix):
         """The own worker has results of tasks with such keys yet."""
@@ -147,6 +179,11 @@ def reached(card):
             why.append(f"{address}: {error.strerror or error}")
     raise ConnectionError(f"the cluster's scheduler cannot be reached at port {card['port']}: {'; '.join(why)}. `leat check --network` "
                           "says what is closed")
+
+
+def bracketed(address):
+    """For a URL."""
+    return f"[{address}]" if ":" in address else address
 
 
 def _has_dashboard():

@@ -8,7 +8,7 @@ from .dask_worker import DaskWorker
 
 
 class DamarisScript(ForeignScript):
-    """plan also has "dask". An array that the script keeps, where Damaris would have taken its memory away, is a copy afterwards."""
+    """An array that the script keeps, where Damaris would have taken its memory away, is a copy afterwards."""
     modules = str(pathlib.Path(__file__).parent / "modules")  # before an installed Damaris, which is linked with it
 
     def __init__(self, *words):
@@ -20,7 +20,7 @@ class DamarisScript(ForeignScript):
         self._environment = data.environment(self.setup)
         self._magic = self._environment["simulation_magic_number"]
         name = f"{self._environment['simulation_name']}_{self._magic}_{data.SERVER}"
-        self._dask = DaskWorker(self.plan.get("dask"), name, self.log)
+        self._dask = DaskWorker(self.dask, name, self.log)
         self._damaris_data = {"dask_env": self._dask.environment, "damaris_env": dict(self._environment)}
 
     def _call(self, iteration, context):

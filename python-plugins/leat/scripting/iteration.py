@@ -32,6 +32,10 @@ class Iteration:
     def array(self, name):
         raise NotImplementedError
 
+    def arrays(self, names):
+        """{name: array(name)}"""
+        return {name: self.array(name) for name in names}
+
     def blocks(self, name, include_ghosts=False):
         """Its blocks by rank and block, with or without the ghosts that their arrays have."""
         if name not in self.names():
@@ -62,7 +66,7 @@ class Iteration:
         here = set(self.names())
         names = [name for name in (self.names() if variables is None else variables) if name in here]
         others = [name for name in beside(self.model, names) if name in here]
-        return make_dataset(self, {name: self.array(name) for name in names + others}, kind, others, products)
+        return make_dataset(self, self.arrays(names + others), kind, others, products)
 
 
 class LiveIteration(Iteration):

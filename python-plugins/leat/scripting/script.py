@@ -93,6 +93,8 @@ class ScriptFile:
         self.state = {}  # of the script, which leatd keeps when this process ends
         self.functions = []
         self.cluster = None  # of functions of the whole run
+        self.module = f"leat_script_{name}"
+        self.dask = None  # {"scheduler_file", "threads", "timeout"} of the user's own Dask scheduler
         self.said_state = False  # that the state cannot be kept over a restart
         self.said_missing = False  # that servers gave nothing to a reduction
 
@@ -164,7 +166,7 @@ class Script(ScriptFile):
             source = file.read()
         code = compile(source, self.path, "exec")
         linecache.checkcache(self.path)
-        module = types.ModuleType(f"leat_script_{self.name}")
+        module = types.ModuleType(self.module)
         module.__file__ = self.path
         sys.modules[module.__name__] = module  # pickle and dataclasses look for it
         folder = os.path.dirname(self.path)

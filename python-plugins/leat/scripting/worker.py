@@ -180,6 +180,7 @@ class Worker:
         script = self._scripts.get(name)
         if script is None:
             script = self._scripts[name] = self._made(head)
+            script.dask = head.get("dask")
             self._timeouts[name] = head["timeout"]
             if head["fresh"]:
                 from .outputs import put_aside

@@ -104,11 +104,14 @@ nlohmann::json foreign_words(const model::ScriptSource& source, const model::Mod
                        {"variables", nlohmann::json::array()}};
   for (const std::uint32_t variable : script.variables)
     words["variables"].push_back(model.variables[variable].name);
-  if (script.dask)
-    words["dask"] = {{"scheduler_file", script.dask->file},
-                     {"threads", script.dask->threads},
-                     {"timeout", script.dask->timeout_seconds}};
   return words;
+}
+
+nlohmann::json dask_words(const model::ScriptSource& source) {
+  if (!source.dask) return nullptr;
+  return {{"scheduler_file", source.dask->file},
+          {"threads", source.dask->threads},
+          {"timeout", source.dask->timeout_seconds}};
 }
 
 ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {

@@ -44,6 +44,8 @@ struct ScriptScan {
 
 /// What a worker is told of a script that is written for others; null of Leat's own.
 nlohmann::json foreign_words(const model::ScriptSource& source, const model::Model& model);
+/// The user's own Dask scheduler; null where there is none.
+nlohmann::json dask_words(const model::ScriptSource& source);
 
 /// Looks at the folders now. Never throws: what cannot be read is a problem.
 ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources);
