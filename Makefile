@@ -84,6 +84,7 @@ soak: build
 bench:
 	@tools/setup bench
 	@tools/python_environment tools/bench.txt > /dev/null || echo "make bench goes on without ADIOS2." >&2
+	@for each in dask deisa; do tools/python_environment tools/$$each.txt > /dev/null || echo "make bench goes on without $$each of PyPI." >&2; done
 	@$(MAKE) --no-print-directory build
 	@$(PYTHON) tests/bench/run.py build/bench $(if $(MINUTES),--minutes $(MINUTES))
 

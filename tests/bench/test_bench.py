@@ -13,6 +13,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 import schedules_bench  # noqa: E402
 from harness import launch, page, repeat, targets, verify  # noqa: E402
+from harness.context import Context  # noqa: E402
 from harness.job import Case, Jobs, placements  # noqa: E402
 from harness.methods import METHODS  # noqa: E402
 from harness.sections import SECTIONS  # noqa: E402
@@ -229,6 +230,16 @@ def test_what_plans_say_stands_beside_what_runs_took(tmp_path):
     assert "| heat, thread | 1 | 1.04 |" in shown and "| yes |" in shown
     said = "\n".join(targets.page({"plans": data}))
     assert "| <= 1.10 | 1.04 | yes |" in said and "| <= 1.05 | 1.04 | yes |" in said
+
+
+def test_functions_of_the_whole_run_are_called_and_nothing_is_copied(tmp_path):
+    section = SECTIONS["cluster"]
+    data = section.measure(Context(tmp_path, None, 1.0, quick=True))
+    assert [(each["servers"], each["copied_bytes"], len(each["from_end_ns"])) for each in data["calls"]] == [(1, 0, 2), (2, 0, 2)]
+    assert all(0 < each["from_end_ns"][0] < each["from_write_ns"][0] for each in data["calls"])
+    text = "\n".join(section.page(data))
+    assert "| to the call, of 2 servers" in text and "chunks of 2 variables of 4 servers are there" in text
+    assert data["beside"] is None or "deisa-dask over Leat" in text
 
 
 def test_the_xml_of_opm_flow_is_short_and_good():

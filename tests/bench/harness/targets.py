@@ -2,6 +2,7 @@
 """What Leat promises of its speed, beside what the run measured; where the promise was not kept, what limits it."""
 
 import dataclasses
+import statistics
 
 from .markdown import table, time_text
 from .sections import alternatives
@@ -169,6 +170,20 @@ def _of_network(part, figure, servers):
         return row[figure] if row.get("servers") == servers else None
 
     return measured
+
+
+def _copied_for_chunks(sections):
+    return _most(sections.get("cluster", {}).get("calls", []), lambda row: row["copied_bytes"])
+
+
+def _scheduled_chunks(sections):
+    rows = [row for row in sections.get("cluster", {}).get("scheduled", []) if row["workers"] == 64]
+    return _most(rows, lambda row: statistics.median(row["ns"]))
+
+
+def _beside_deisa(sections):
+    beside = sections.get("cluster", {}).get("beside")
+    return 1 / beside["ratio"] if beside and beside["servers"] == 4 else None
 
 
 KIB = 1024
@@ -350,6 +365,21 @@ TARGETS = (
         lambda s: _most(s.get("network", {}).get("strangers", []), lambda row: row["share"]),
         lambda share: f"{100 * share:.1f} %",
         "",
+    ),
+    Target("bytes copied for a chunk that is used where it lies", 0, _copied_for_chunks, str, ""),
+    Target(
+        "chunks of 64 servers and 2 variables are there, with each Dask",
+        300e6,
+        _scheduled_chunks,
+        time_text,
+        "Dask's scheduler: some ms for each task of one process that is scheduler, client and 64 workers on the cores of this machine",
+    ),
+    Target(
+        "from the write to the function of the whole run, over deisa-dask, 4 servers",
+        1 / 5,
+        _beside_deisa,
+        ratio,
+        "processor time: servers, workers, scheduler and bridges share the cores of this machine",
     ),
     Target("lines of the XML of OPM Flow, in Leat's own language", 25, lambda s: s.get("damaris", {}).get("lines"), str, ""),
 )

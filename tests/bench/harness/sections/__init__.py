@@ -5,6 +5,7 @@ have picture(data, path)."""
 
 from . import (
     alternatives,
+    cluster,
     compression,
     coordinated,
     damaris,
@@ -33,4 +34,5 @@ SECTIONS = {
     "plans": plans,
     "network": network,
     "staging": staging,
+    "cluster": cluster,
 }
