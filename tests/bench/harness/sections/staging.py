@@ -8,8 +8,9 @@ from ..markdown import table
 from ..tools import BUILD
 
 TITLE = "Staging nodes"
-ABOUT = """One connection over loopback, blocks of 16 MiB, sender and receiver on cores of this machine. *Blocks* are what goes to a staging node: with
-`trust="job"` plain, each with a CRC-32C that is computed and compared; else by TLS 1.3. *Sockets* and *TLS alone* are the same connection and no more."""
+ABOUT = """One connection over loopback, blocks of 16 MiB, sender and receiver on cores of this machine. *Blocks* are what goes to a
+staging node: with `trust="job"` plain, each with a CRC-32C that is computed and compared; else by TLS 1.3. *Sockets* and *TLS alone*
+are the same connection and no more."""
 
 SECONDS = 30
 
