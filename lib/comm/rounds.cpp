@@ -279,21 +279,27 @@ std::vector<Awaited> Rounds::waiting(const RankSet& wanted) {
   std::vector<std::uint64_t> channels = open_channels();
   std::rotate(channels.begin(), std::lower_bound(channels.begin(), channels.end(), next_waiting_),
               channels.end());
-  std::vector<Awaited> all;
+  std::vector<Awaited> all, ends;
   for (const std::uint64_t channel : channels) {
     std::vector<Reached> rounds = reached(channel);
     for (auto at = rounds.rbegin(); at != rounds.rend(); ++at) {
       if (!std::exchange(at->place->second.was_waiting, true)) continue;
-      if (all.size() == kMostRounds) break;
+      auto& list = at->place->first.number == INT64_MAX ? ends : all;
+      if (list.size() == kMostRounds) break;
       std::vector<RankSet::Range> some = (wanted - arrived(*at)).ranges();
       if (some.empty()) continue;
       some.resize(std::min(some.size(), kMostRanges));
-      Awaited& each = all.emplace_back(Awaited{at->place->first, {}});
+      Awaited& each = list.emplace_back(Awaited{at->place->first, {}});
       each.of.set(std::move(some));
     }
     next_waiting_ = channel + 1;
     if (all.size() == kMostRounds) break;
   }
+  // Channels of which most servers have ended their part are open all the time: they come where there is room.
+  const std::size_t room = kMostRounds - all.size();
+  if (ends.size() > room) ends.resize(room);
+  if (!ends.empty() && ends.size() == room) next_waiting_ = ends.back().round.channel + 1;
+  std::move(ends.begin(), ends.end(), std::back_inserter(all));
   return all;
 }
 

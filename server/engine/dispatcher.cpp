@@ -74,6 +74,8 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
     host.report_progress([this] { run_.made_progress(); });
     if (!run_.facts.has_all_ranks())
       host.reduce_by([this, i](const auto& reduction) { reduce(i, reduction); });
+    host.take_turns_by([this, i](std::int32_t files) { return session_.turns.take(i, files); },
+                       is_called_in_turn(run_.model.stores[i]));
   }
   for (const auto& store : pipeline_.stores())
     store->resume(run_.segment.server_state().done_iteration.load());
@@ -82,6 +84,7 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
 
 // Stores and scripts publish for each other: first those end that wait for others.
 Dispatcher::~Dispatcher() {
+  session_.turns.stop();
   scripts_.abandon();
   pipeline_.stop();
 }

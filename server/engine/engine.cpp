@@ -104,11 +104,13 @@ bool Engine::step(std::int64_t now_ns) {
 // What other servers have dropped goes before it could be passed on. What the next server, should this one die, asks for
 // anew stays.
 void Engine::take_outcomes() {
+  session_.turns.look_who_is_there();
   const bool any = session_.rounds.advance();
   session_.reductions.advance(session_.rounds.take_awaited(),
                               [this](std::uint64_t channel, std::int64_t first, std::int64_t last) {
                                 return dispatcher_.may_reduce(channel, first, last);
                               });
+  session_.turns.advance();
   for (const auto& [iteration, why] : session_.of_run.take_drops())
     overflow_.drop_open(iteration, why);
   if (!any) return;

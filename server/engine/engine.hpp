@@ -114,7 +114,8 @@ class Engine {
  private:
   bool has_news() const noexcept {
     return dispatcher_.has_news() || session_.memory.has_news() || session_.rounds.has_news() ||
-           session_.joining.has_news() || session_.reductions.has_news();
+           session_.joining.has_news() || session_.reductions.has_news() ||
+           session_.turns.has_news();
   }
   void recover_old_run(const std::string& journal_path);
   void join_others();

@@ -14,6 +14,7 @@
 #include "server/state/group/run_iterations.hpp"
 #include "server/state/group/run_rounds.hpp"
 #include "server/state/group/run_status.hpp"
+#include "server/state/group/turns.hpp"
 #include "server/state/iterations/times.hpp"
 #include "server/state/iterations/tracker.hpp"
 #include "server/state/journal/session_journal.hpp"
@@ -40,6 +41,7 @@ struct SessionState {
         joining(run, journal, wake),
         rounds(run, journal),
         reductions(rounds, wake),
+        turns(run, rounds, wake),
         run_steering(run, parameters, journal),
         of_run(run, clients, iterations, dropped, run_steering, rounds),
         run_status(run, rounds),
@@ -66,6 +68,7 @@ struct SessionState {
   Joining joining;
   RunRounds rounds;  ///< of all servers of the run
   Reductions reductions;
+  Turns turns;
   RunSteering run_steering;
   RunIterations of_run;
   RunStatus run_status;

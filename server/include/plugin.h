@@ -300,6 +300,12 @@ typedef struct leat_host {
    * leat_host_reduce(): an older server has none. */
   int (*reduce)(void* context, const leat_column* columns, uint64_t column_count, uint64_t column_stride,
                 int (*done)(void* user, const leat_reduction* outcome), void* user);
+  /* For a store whose servers write into `files` files together: waits for this server's turn in one of them, and says in which, from
+   * 0 on: no other server of the run has a turn in that until this call of the plugin ends. -1: there is no turn for this server, as when
+   * the others are not to be reached, or it has waited for too long: it writes into a file of its own then. Within iteration(),
+   * results() and close(), from their thread; once it has said so, it says the same until the call ends. A turn is no lock: a server that is stopped for too
+   * long has lost it without knowing. Use leat_host_shared_file(): an older server has none. */
+  int32_t (*shared_file)(void* context, int32_t files);
 } leat_host;
 
 typedef struct leat_plugin {
@@ -438,6 +444,11 @@ static inline int leat_host_reduce(const leat_host* host, const leat_column* col
                                    int (*done)(void* user, const leat_reduction* outcome), void* user) {
   if (!leat_host_can_reduce(host)) return -1;
   return host->reduce(host->context, columns, column_count, sizeof(leat_column), done, user);
+}
+
+/* -1 with an older server. */
+static inline int32_t leat_host_shared_file(const leat_host* host, int32_t files) {
+  return host->size > offsetof(leat_host, shared_file) && host->shared_file ? host->shared_file(host->context, files) : -1;
 }
 
 static inline const leat_column* leat_column_at(const leat_reduction* outcome, uint64_t i) {

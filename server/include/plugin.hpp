@@ -274,6 +274,9 @@ class Host {
   void progress(std::uint64_t bytes) const { leat_host_progress(host_, bytes); }
   /// Points to an MPI_Comm, of the servers of all nodes; null where there is none: see plugin.h.
   void* mpi_comm() const { return leat_host_mpi_comm(host_); }
+  /// Which of `files` files of all servers this one may write into until this call of the plugin ends; waits for that.
+  /// -1: one of its own.
+  std::int32_t shared_file(std::int32_t files) const { return leat_host_shared_file(host_, files); }
   /// The functions of plugin.h themselves.
   const leat_host* abi() const { return host_; }
   /// False with an older server, and where the plugin is in a process of its own in a run of several servers.

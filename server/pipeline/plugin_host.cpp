@@ -66,10 +66,11 @@ PluginHost::PluginHost(std::string store, std::vector<std::string> publishes,
       publishes_(std::move(publishes)),
       log_(std::move(log)),
       mpi_(std::move(mpi)),
-      abi_{sizeof(leat_host),     this,
-           &PluginHost::log,      &PluginHost::ledger,
-           &PluginHost::progress, &PluginHost::publish,
-           &PluginHost::mpi_comm, &PluginHost::reduce} {}
+      abi_{sizeof(leat_host),       this,
+           &PluginHost::log,        &PluginHost::ledger,
+           &PluginHost::progress,   &PluginHost::publish,
+           &PluginHost::mpi_comm,   &PluginHost::reduce,
+           &PluginHost::shared_file} {}
 
 void PluginHost::call_begins(Call call, std::int64_t iteration) {
   published_.reset();
@@ -147,6 +148,14 @@ int PluginHost::reduce(void* self, const leat_column* columns, std::uint64_t cou
     host->say(LEAT_LOG_ERROR, std::string("cannot reduce: ") + e.what());
     return 1;
   }
+}
+
+// Once in a call: the turn that it has is for that file.
+std::int32_t PluginHost::shared_file(void* self, std::int32_t files) {
+  auto* host = static_cast<PluginHost*>(self);
+  if (!host->take_turn_ || files < 1) return -1;
+  if (!host->turn_.is_there()) host->turn_ = host->take_turn_(files);
+  return host->turn_.file();
 }
 
 void PluginHost::ask(comm::Columns columns, int (*done)(void*, const leat_reduction*), void* user) {

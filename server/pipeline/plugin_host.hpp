@@ -16,6 +16,7 @@
 
 #include "server/include/plugin.h"
 #include "server/state/group/run_rounds.hpp"
+#include "server/state/group/turns.hpp"
 #include "server/state/iterations/iteration.hpp"
 #include "server/state/run.hpp"
 
@@ -36,6 +37,7 @@ class PluginHost {
   /// reduced: with what a reduction has come to.
   enum class Call { iteration, results, reduced, other };
   using Reduce = std::function<void(std::shared_ptr<const PluginReduction>)>;
+  using TakeTurn = std::function<Turns::Turn(std::int32_t files)>;
 
   /// `store`: what the log and its products call it. `publishes`: what it may publish, as the XML
   /// says; none: what it likes, of iterations only.
@@ -54,11 +56,29 @@ class PluginHost {
   /// Once, before open(): what it reduces goes there, and its outcome comes by PluginInstance::reduced(). Without it: what
   /// this server has is all there is.
   void reduce_by(Reduce reduce) { reduce_ = std::move(reduce); }
+  /// Once, before open(): how it gets its turn among the servers of the run. `always`: it is called in its turn alone;
+  /// else it asks for it. Without it: it never waits, and has its files for itself.
+  void take_turns_by(TakeTurn take, bool always) {
+    take_turn_ = std::move(take);
+    always_in_turn_ = always;
+  }
   /// Nor can it ask.
   void never_reduces() noexcept { abi_.reduce = nullptr; }
 
   /// The plugin is about to be called: what it said before is forgotten.
   void call_begins(Call call = Call::other, std::int64_t iteration = 0);
+  /// Around calls in which it may write: its turn, if it has taken one, ends with them.
+  class InTurn {
+   public:
+    explicit InTurn(PluginHost& host) : host_(host) {
+      if (host.always_in_turn_) host.turn_ = host.take_turn_(0);
+    }
+    InTurn(const InTurn&) = delete;
+    ~InTurn() { host_.turn_ = Turns::Turn(); }
+
+   private:
+    PluginHost& host_;
+  };
   /// The last error that it has said in this call, or "".
   std::string last_error() const;
   /// The call has failed: what it published and reduced in it is dropped.
@@ -84,6 +104,7 @@ class PluginHost {
   static void* mpi_comm(void* self);
   static int reduce(void* self, const leat_column* columns, std::uint64_t count,
                     std::uint64_t stride, int (*done)(void*, const leat_reduction*), void* user);
+  static std::int32_t shared_file(void* self, std::int32_t files);
   void ask(comm::Columns columns, int (*done)(void*, const leat_reduction*), void* user);
   void add(const leat_result_set& set, std::shared_ptr<const void> memory);
   void expect_declared(const std::string& name) const;
@@ -101,6 +122,10 @@ class PluginHost {
   Call call_ = Call::other;
   std::int64_t iteration_ = 0;  // of the call
   std::optional<Publication> published_;
+
+  TakeTurn take_turn_{};
+  bool always_in_turn_ = false;
+  Turns::Turn turn_{};
 
   // Reductions
   struct Calls {

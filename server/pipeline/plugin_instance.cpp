@@ -73,7 +73,9 @@ std::string PluginInstance::open() {
 }
 
 std::string PluginInstance::process(const Iteration& iteration, std::size_t waiting) {
-  return why_not_open_ ? *why_not_open_ : do_process(iteration, waiting);
+  if (why_not_open_) return *why_not_open_;
+  const PluginHost::InTurn turn(host_);
+  return do_process(iteration, waiting);
 }
 
 std::string PluginInstance::do_process(const Iteration& iteration, std::size_t waiting) {
@@ -165,7 +167,9 @@ std::vector<const Product*> PluginInstance::wanted_of(const Publication& publica
 
 std::string PluginInstance::process(const Publication& publication,
                                     const std::vector<const Product*>& wanted) {
-  return why_not_open_ ? *why_not_open_ : do_process(publication, wanted);
+  if (why_not_open_) return *why_not_open_;
+  const PluginHost::InTurn turn(host_);
+  return do_process(publication, wanted);
 }
 
 std::string PluginInstance::do_process(const Publication& publication,
@@ -200,6 +204,7 @@ std::string PluginInstance::reduced(const PluginReduction& reduction, const comm
 std::string PluginInstance::close() {
   if (why_not_open_) return "";
   why_not_open_ = "";
+  const PluginHost::InTurn turn(host_);
   return do_close();
 }
 

@@ -36,6 +36,7 @@ static void entry(void) {
   AT(leat_host, publish, 40);
   AT(leat_host, mpi_comm, 48);
   AT(leat_host, reduce, 56);
+  AT(leat_host, shared_file, 64);
 }
 
 static void results(void) {
@@ -169,6 +170,8 @@ static void reduction(void) {
   leat_host older = {0};
   older.size = offsetof(leat_host, reduce);
   expect("reductions of an older host", leat_host_reduce(&older, NULL, 0, NULL, NULL) == -1, 1);
+  older.size = offsetof(leat_host, shared_file);
+  expect("shared files of an older host", leat_host_shared_file(&older, 4) == -1, 1);
 }
 
 static void iteration(void) {

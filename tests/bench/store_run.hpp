@@ -62,8 +62,8 @@ class StoreRun {
   std::vector<leat_block> blocks_;
   std::vector<leat_parameter> parameters_;
   leat_run run_{};
-  leat_host host_{sizeof(leat_host), nullptr, log,     [](void*) { return ""; },
-                  nullptr,           nullptr, nullptr, nullptr};
+  leat_host host_{sizeof(leat_host), nullptr, log,    [](void*) { return ""; }, nullptr, nullptr,
+                  nullptr,           nullptr, nullptr};
   void* state_ = nullptr;
 };
 

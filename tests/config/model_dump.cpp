@@ -93,6 +93,7 @@ void dump(std::ostream& out, const Store& store) {
   out << "store " << store.name
       << (store.type.empty() ? " library=" + store.library : " type=" + store.type)
       << " every=" << store.every
+      << (store.max_writers > 0 ? " max-writers=" + std::to_string(store.max_writers) : "")
       << (store.runs == Schedule::server ? "" : std::string(" runs=") + word_of(store.runs))
       << (store.waits ? "" : " skips") << options(store.options) << "\n";
 }

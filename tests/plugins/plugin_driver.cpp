@@ -279,6 +279,7 @@ int main(int, char** arguments) {
                        [](void*, std::uint64_t bytes) { signs_of_life += bytes == 1; },
                        nullptr,
                        nullptr,
+                       nullptr,
                        nullptr};
 
   if (description.contains("limit")) limit_file_size(description.at("limit").get<rlim_t>());

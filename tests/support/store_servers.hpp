@@ -75,7 +75,9 @@ class StoreServer {
         [this](std::uint64_t channel, std::int64_t first, std::int64_t last) {
           return last > last_ || dispatcher_.may_reduce(channel, first, last);
         });
+    session_.turns.look_who_is_there();
     session_.rounds.advance();
+    session_.turns.advance();
     dispatcher_.take_results();
   }
 

@@ -25,6 +25,8 @@ namespace channel {
 inline constexpr std::uint64_t iterations = 0;  ///< by their numbers
 inline constexpr std::uint64_t ends = 1;        ///< of servers: one round
 inline constexpr std::uint64_t status = 2;      ///< one after the other, as they are asked for
+/// And those after it: what each server wants to write, by its rank.
+inline constexpr std::uint64_t turns = std::uint64_t{1} << 16;
 /// And those after it: of plugins and scripts.
 inline constexpr std::uint64_t reductions = std::uint64_t{1} << 32;
 }  // namespace channel

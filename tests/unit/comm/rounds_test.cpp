@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace leat::comm {
 namespace {
 
@@ -106,6 +108,25 @@ TEST(Rounds, ChannelsThatEndedAreForgotten) {
     EXPECT_NE(rounds.contribute({channel, INT64_MAX}, {}), "");
   }
   EXPECT_EQ(rounds.channels(), 1U);
+}
+
+// Each server has such a channel for each other one when stores write in turn.
+TEST(Rounds, ThatEndAChannelKeepNoOtherFromBeingAwaitedAndAreAwaitedThemselves) {
+  constexpr std::uint64_t kEnds = 40;
+  Rounds rounds(0, 1000);
+  for (std::uint64_t channel = 0; channel < kEnds; ++channel)
+    rounds.contribute({channel, INT64_MAX}, {});
+  rounds.contribute({kEnds, 7}, {});
+  EXPECT_TRUE(rounds.waiting(RankSet(0, 1)).empty());
+  std::set<std::uint64_t> channels;
+  for (int i = 0; i < 4; ++i) {
+    const std::vector<Awaited> some = rounds.waiting(RankSet(0, 1));
+    ASSERT_EQ(some.size(), 16U);
+    EXPECT_EQ(some[0].round, (Round{kEnds, 7}));
+    EXPECT_EQ(some[0].of, RankSet(1));
+    for (const Awaited& each : some) channels.insert(each.round.channel);
+  }
+  EXPECT_EQ(channels.size(), kEnds + 1);
 }
 
 TEST(Rounds, AreBounded) {
