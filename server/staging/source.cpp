@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -284,6 +285,23 @@ void Source::end_iteration(const std::string& text) {
       timeout_ns_);
 }
 
+// All at the same time, as ranks do: a server that takes over waits for each of them.
+Status Source::await_drained() {
+  std::vector<std::pair<std::int32_t, std::future<Status>>> waiting;
+  for (Rank& each : ranks_)
+    if (each.session)
+      waiting.emplace_back(each.number, std::async(std::launch::async, [&session = *each.session] {
+                             return session.await_drained(kCall);
+                           }));
+  Status worst = Status::OK;
+  for (auto& [number, status] : waiting) {
+    const Status one = status.get();
+    if (static_cast<int>(one) < 0) worst = one;
+    let_die(number);  // it has said that it is done
+  }
+  return worst;
+}
+
 // What the source has lost by itself is in the ledger of this node, too: its stores have no more than came.
 Source::End Source::take_bye(const std::string& text) {
   const json said = json::parse(text);
@@ -303,13 +321,7 @@ Source::End Source::take_bye(const std::string& text) {
     each.session->detach(call);
   }
   lock.unlock();
-  Status worst = Status::OK;
-  for (Rank& each : ranks_) {
-    if (!each.session) continue;
-    const Status status = each.session->await_drained(kCall);
-    if (static_cast<int>(status) < 0) worst = status;
-    let_die(each.number);  // it has said that it is done
-  }
+  const Status worst = await_drained();
   be_idle();
   conversation_->send(
       FrameKind::stored,

@@ -75,6 +75,7 @@ class Source {
   void hand_over();
   void forget_pending();
   void end_iteration(const std::string& text);
+  Status await_drained();
   End take_bye(const std::string& text);
   void let_die(std::int32_t rank);
   void be_idle();
