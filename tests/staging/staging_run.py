@@ -143,7 +143,7 @@ class StagingNode:
 class StagingRun(NodesRun):
     def __init__(self, folder, text, nodes, staging=2, environment=None):
         # Paths of sockets are short, and names of sessions longer here.
-        self.runtimes = pathlib.Path(tempfile.mkdtemp(prefix="leat-"))
+        self.runtimes = pathlib.Path(tempfile.mkdtemp(prefix="nodes-"))
         super().__init__(folder, text, nodes, environment={"LEAT_INTERFACE": "lo", **(environment or {})}, runtimes=self.runtimes)
         self.staging = [StagingNode(self, number) for number in range(staging)]
 
