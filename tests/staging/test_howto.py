@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/how-to/staging-nodes.md as it stands there: the lines that start a run, and a run on nodes that are pretended."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import h5py
+import pytest
+from leat_run import BUILD, LIMIT, same_bits
+from machine_command import MACHINE
+
+TREE = pathlib.Path(__file__).parents[2]
+PAGE = (TREE / "docs/how-to/staging-nodes.md").read_text()
+EXAMPLE = TREE / "examples" / "heat_c"
+IS_ROOT = os.geteuid() == 0
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if IS_ROOT else {}
+
+
+def heat(folder, nodes=2):
+    text = (EXAMPLE / "heat.xml").read_text().replace('every="10"', 'every="10" at="staging"')
+    (folder / "heat.xml").write_text(text.replace("<buffer", f'<staging nodes="{nodes}"/>\n    <buffer'))
+
+
+def leat(folder, *words, code=0):
+    done = subprocess.run([BUILD / "bin/leat", *words], cwd=folder, capture_output=True, text=True, timeout=2 * LIMIT,
+                          env={**os.environ, **ROOT}, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path):
+    heat(tmp_path)
+    (tmp_path / "node.json").write_text(json.dumps(MACHINE))
+    return tmp_path
+
+
+def test_the_lines_of_the_page_are_those_that_leat_launch_prints(folder):
+    example = re.search(r"    \$ leat (launch .*)\n((?:    .*\n)+)", PAGE)
+    assert leat(folder, *example[1].split()).stdout == re.sub(r"^    ", "", example[2], flags=re.M)
+
+
+@pytest.mark.parametrize(("launcher", "staging", "simulation"), [
+    ("openmpi", "mpirun -n 2 --map-by ppr:1:node --bind-to none --host STAGING_NODES leat staging heat.xml &",
+     "mpirun -n 4 --map-by ppr:2:node --bind-to core --host NODES ./heat"),
+    ("mpich", "mpiexec.hydra -n 2 -ppn 1 -bind-to none -hosts STAGING_NODES leat staging heat.xml &", "-hosts NODES ./heat")])
+def test_other_launchers_have_two_lines_too(folder, launcher, staging, simulation):
+    lines = leat(folder, *f"launch heat.xml -n 4 --nodes 2 --machine node.json --launcher {launcher} -- ./heat".split()).stdout.splitlines()
+    assert lines[0] == staging and lines[1].endswith(simulation) and lines[2:] == ["leat staging heat.xml --end", "wait"]
+
+
+@pytest.mark.parametrize(("job", "nodes"), [("slurm", "#SBATCH --nodes=4"), ("pbs", "select=2:ncpus=8:mpiprocs=2+2:ncpus=8:mpiprocs=1")])
+def test_a_job_asks_for_the_nodes_of_both(folder, job, nodes):
+    launcher = ["--launcher", "openmpi"] if job == "pbs" else []
+    text = leat(folder, *f"launch heat.xml -n 4 --nodes 2 --machine node.json --job {job}".split(), *launcher, "--", "./heat").stdout
+    assert nodes in text and text.endswith("leat staging heat.xml --end\nwait\n")
+    checked = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    if job == "pbs":
+        assert '--host $(uniq "$PBS_NODEFILE" | tail -n 2 | paste -s -d ,) leat staging' in text
+
+
+def test_run_starts_one_line_and_says_so(folder):
+    said = leat(folder, *"launch heat.xml -n 1 --run --launcher openmpi -- ./heat".split(), code=1).stderr
+    assert "--run starts one line, and <staging> of heat.xml wants nodes of its own" in said
+
+
+def test_a_run_on_pretended_nodes_has_the_values_of_one_without_staging(tmp_path):
+    line = "leat launch heat.xml --pretend-nodes 4 --run -n 8 -- ./heat heat.xml 41"
+    assert f"\n    {line}\n" in PAGE
+    for folder, is_staged in (("staged", True), ("plain", False)):
+        (tmp_path / folder).mkdir()
+        if is_staged:
+            heat(tmp_path / folder)
+        else:
+            shutil.copy(EXAMPLE / "heat.xml", tmp_path / folder)
+        leat(tmp_path / folder, *line.replace("./heat", str(BUILD / "bin/heat")).split()[1:])
+    with h5py.File(tmp_path / "staged/heat.h5") as staged, h5py.File(tmp_path / "plain/heat.h5") as plain:
+        assert same_bits(staged["temperature"][:], plain["temperature"][:]) and staged.attrs["lost"] == 0
+        assert staged["iteration"][:].tolist() == plain["iteration"][:].tolist()
+    assert len(list((tmp_path / "staged").glob("heat.parts/*/rank*.h5"))) == 2
+    assert not (tmp_path / "staged/heat.staging").exists()
