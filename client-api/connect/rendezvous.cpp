@@ -342,6 +342,10 @@ Result<std::string> ask_description(const std::string& config) {
   return start_error(begun ? "" : text, *server);
 }
 
+std::string staging_program() {
+  return folder_of(own_library_path()) + "/leat/plugins/staging-node";
+}
+
 Result<std::string> find_server() {
   const char* chosen = std::getenv("LEAT_SERVER");
   if (chosen && *chosen) {

@@ -88,6 +88,9 @@ Result<std::string> ask_description(const std::string& config);
 /// The command line of leatd but its first word and what a process that is started gets beside it.
 std::vector<std::string> server_arguments(const ServerStart& start);
 
+/// Path of the program that is a staging node, where it is installed with this library.
+std::string staging_program();
+
 /// Path of leatd: $LEAT_SERVER, beside this library, or in $PATH. The error lists the places.
 Result<std::string> find_server();
 

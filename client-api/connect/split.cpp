@@ -32,6 +32,7 @@ constexpr std::int64_t kRestPauseNs = 50'000'000;
 // What all must know, as bytes.
 struct Agreement {
   std::int32_t status = 0, in_ranks = 0, cores = 1, servers = 1;
+  std::int32_t staging = 0;  // nodes
   char session[65] = "";
   char message[4000] = "";
 
@@ -46,6 +47,7 @@ struct Agreement {
 struct Plan {
   bool in_ranks = false;
   std::int32_t cores = 1, servers = 1;
+  std::int32_t staging = 0;  // nodes whose ranks are set aside
 };
 
 Result<Plan> ask_plan(const std::string& config) {
@@ -61,6 +63,9 @@ Result<Plan> ask_plan(const std::string& config) {
     return Error{Status::ERROR_VERSION,
                  "leatd does not say where the XML wants it: use libleat and leatd of one Leat"};
   plan.in_ranks = std::strcmp(place, "ranks") == 0;
+  const std::size_t staging = ("\n" + *text).find("\nstaging\t");
+  if (staging != std::string::npos)
+    plan.staging = std::atoi(text->c_str() + staging + std::strlen("staging\t"));
   return plan;
 }
 
@@ -98,12 +103,15 @@ class Parting {
   Result<void> agree();
   /// Of a rank of the simulation.
   const Ranks& ranks() const noexcept { return ranks_; }
-  bool is_server() const noexcept { return !seat_.in_simulation; }
+  bool is_server() const noexcept { return is_staging() || !seat_.in_simulation; }
   /// A server comes back when the run is over; others when there are servers.
   Result<void> serve();
 
  private:
+  bool is_staging() const noexcept { return staging_number_ >= 0; }
   void rest() const;
+  Result<void> set_nodes_aside();
+  Result<void> be_staging_node();
   Result<void> decide(Agreement own);
   Result<void> divide();
   std::string why_too_few() const;
@@ -116,6 +124,7 @@ class Parting {
   Agreement agreed_;
   bool divided_ = false;
   std::int32_t node_rank_ = 0, node_size_ = 1;
+  std::int32_t staging_number_ = -1;  // of this rank's node among the staging nodes
   Seat seat_;
   Ranks ranks_;
 };
@@ -164,6 +173,7 @@ Result<void> Parting::agree() {
       own.in_ranks = plan->in_ranks ? 1 : 0;
       own.cores = plan->cores;
       own.servers = plan->servers;
+      own.staging = plan->staging;
     } else {
       own.set(plan.error());
     }
@@ -182,7 +192,7 @@ Result<void> Parting::agree() {
       await_all(group_, stage_limit_ns(), "the first rank has not said what the XML wants");
   if (!planned) return planned;
   const Result<void> decided = decide(own);
-  if (!decided || agreed_.in_ranks == 0) return decided;
+  if (!decided || (agreed_.in_ranks == 0 && agreed_.staging == 0)) return decided;
   return divide();
 }
 
@@ -201,26 +211,76 @@ std::string Parting::why_too_few() const {
          has + ": start more, or dedicate fewer";
 }
 
+// A node is known by the rank that is the first on it, and that by its name to the others. The last nodes come first.
+Result<void> Parting::set_nodes_aside() {
+  const char* const pretended = std::getenv("LEAT_PRETEND_NODE");
+  const std::string own = os::node_name() + (pretended ? "/" + std::string(pretended) : "");
+  for (std::int32_t number = agreed_.staging; number-- > 0;) {
+    std::int64_t last = node_rank_ == 0 && !is_staging() ? -group_.rank : 1;
+    group_.least(group_.context, &last);
+    char name[256] = "";
+    own.copy(name, sizeof name - 1);
+    const std::string mine = name;
+    // With the node of rank 0 none would be left to compute.
+    if (last >= 0)
+      return Error{Status::ERROR_CONFIG,
+                   "<staging nodes=\"" + std::to_string(agreed_.staging) +
+                       "\" place=\"ranks\"/> sets so many nodes of the job aside, and one at least "
+                       "has to compute: start the job on more nodes, or have fewer of them"};
+    group_.broadcast(group_.context, name, sizeof name, static_cast<std::int32_t>(-last));
+    if (mine == name && !is_staging()) staging_number_ = number;
+  }
+  return {};
+}
+
 Result<void> Parting::divide() {
   find_place_on_node(group_, &node_rank_, &node_size_);
+  const Result<void> aside = set_nodes_aside();  // the same on all ranks
+  if (!aside) {
+    agreed_.set(aside.error());
+    return aside;
+  }
+  const int cores = agreed_.in_ranks ? agreed_.cores : 0;
   Agreement own = agreed_;
-  if (const std::string why = why_too_few(); !why.empty()) own.set({Status::ERROR_CONFIG, why});
+  if (const std::string why = is_staging() || cores == 0 ? "" : why_too_few(); !why.empty())
+    own.set({Status::ERROR_CONFIG, why});
   const Result<void> enough = decide(own);
   if (!enough) return enough;
-  seat_ = seat_of(node_rank_, node_size_, agreed_.cores, agreed_.servers);
+  if (!is_staging())
+    seat_ = seat_of(node_rank_, node_size_, cores, cores > 0 ? agreed_.servers : 1);
   std::int32_t part_rank = 0, part_size = 1;
-  group_.divide(group_.context, is_server() ? 1 : 0, &part_rank, &part_size);
+  group_.divide(group_.context, is_staging() ? 2 : is_server() ? 1 : 0, &part_rank, &part_size);
   divided_ = true;
   set_ranks(part_rank, part_size);
   return {};
 }
 
 void Parting::set_ranks(std::int32_t part_rank, std::int32_t part_size) {
+  // How many compute is known to these.
+  std::int64_t first = is_server() ? group_.size : group_.rank;
+  group_.least(group_.context, &first);
+  std::int32_t computing = part_size;
+  group_.broadcast(group_.context, &computing, sizeof computing, static_cast<std::int32_t>(first));
   ranks_.rank = is_server() ? 0 : part_rank;
-  ranks_.size = is_server() ? group_.size - part_size : part_size;
+  ranks_.size = computing;
   ranks_.node_rank = is_server() ? 0 : seat_.number;
-  ranks_.node_size = node_size_ - agreed_.cores;
+  ranks_.node_size = node_size_ - (agreed_.in_ranks ? agreed_.cores : 0);
   ranks_.session = agreed_.session;
+}
+
+// The program ends with the run: nothing but that tells how long.
+Result<void> Parting::be_staging_node() {
+  Result<os::Child> child = Error{Status::OK, ""};
+  if (node_rank_ == 0)
+    child = os::spawn({staging_program(), config_, "--number", std::to_string(staging_number_)});
+  const Result<void> ready =
+      all_ready(node_rank_ == 0 && !child ? child.error() : Error{Status::OK, ""});
+  if (!ready) return ready;
+  while (child && !os::reap(child->pid, kRestPauseNs)) {
+  }
+  for (std::int32_t begin = 1; group_.arrive(group_.context, begin) == 0; begin = 0)
+    os::sleep_ns(kRestPauseNs);
+  return {};
 }
 
 // All servers are ready, or none is.
@@ -242,6 +302,7 @@ ServerMeans Parting::means() const {
 }
 
 Result<void> Parting::serve() {
+  if (is_staging()) return be_staging_node();
   if (!is_server()) return all_ready({Status::OK, ""});
   const ServerMeans own = means();
   std::optional<Result<void>> ready;

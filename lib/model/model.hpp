@@ -99,6 +99,12 @@ enum class At {
   staging  ///< on nodes of their own, to which data are sent
 };
 
+/// Who is a staging node.
+enum class StagingPlace {
+  process,  ///< `leat staging`, started there
+  ranks     ///< the ranks of the last nodes of the job, in leat_split
+};
+
 /// What becomes of what a staging node was to do, when it is lost.
 enum class WhenLost {
   node,   ///< each node of the simulation does it for its own ranks

@@ -92,6 +92,9 @@ inline constexpr Word<Trust> kWords<Trust>[] = {{"none", Trust::none}, {"job", T
 template <>
 inline constexpr Word<At> kWords<At>[] = {{"node", At::node}, {"staging", At::staging}};
 template <>
+inline constexpr Word<StagingPlace> kWords<StagingPlace>[] = {{"process", StagingPlace::process},
+                                                              {"ranks", StagingPlace::ranks}};
+template <>
 inline constexpr Word<WhenLost> kWords<WhenLost>[] = {
     {"node", WhenLost::node}, {"other", WhenLost::other}, {"fail", WhenLost::fail}};
 

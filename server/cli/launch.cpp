@@ -75,23 +75,26 @@ int pretend_launch(const LaunchOptions& options) {
   const std::int64_t dedicated = model->architecture.dedicated_cores;
   const bool in_ranks = model->architecture.place == model::Place::ranks;
   const std::int64_t more = in_ranks ? dedicated : 0, nodes = options.pretended_nodes;
-  std::vector<std::string> words{"--xml",
-                                 options.xml,
-                                 "--mpirun",
-                                 found->path,
-                                 "--nodes",
-                                 std::to_string(nodes),
-                                 "--ranks",
-                                 std::to_string(options.ranks + more * nodes),
-                                 "--per-node",
-                                 std::to_string(*ranks + more),
-                                 "--servers",
-                                 std::to_string(dedicated - more),
-                                 "--staging",
-                                 std::to_string(model->architecture.staging.nodes),
-                                 "--staging-program",
-                                 staging_program(),
-                                 "--"};
+  const model::StagingFields& staging = model->architecture.staging;
+  const std::int64_t set_aside = staging.place == model::StagingPlace::ranks ? staging.nodes : 0;
+  std::vector<std::string> words{
+      "--xml",
+      options.xml,
+      "--mpirun",
+      found->path,
+      "--nodes",
+      std::to_string(nodes + set_aside),
+      "--ranks",
+      std::to_string(options.ranks + more * nodes + set_aside * (*ranks + more)),
+      "--per-node",
+      std::to_string(*ranks + more),
+      "--servers",
+      std::to_string(dedicated - more),
+      "--staging",
+      std::to_string(staging.nodes - set_aside),
+      "--staging-program",
+      staging_program(),
+      "--"};
   words.insert(words.end(), options.program.begin(), options.program.end());
   return exec_python_tool(kVerb, "pretend", "python3", "", words);
 }

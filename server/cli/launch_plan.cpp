@@ -132,14 +132,18 @@ Result<LaunchPlan> plan_launch(const LaunchOptions& options, Launcher launcher) 
   const std::int64_t started = per_node + (in_ranks ? dedicated : 0);
   const Result<void> alike = judge_alike(launcher, *kinds, per_node, model->architecture);
   if (!alike) return alike.error();
+  // Staging nodes that are ranks are nodes like the others.
+  const model::StagingFields& staging = model->architecture.staging;
+  const bool are_ranks = staging.place == model::StagingPlace::ranks;
+  const std::int64_t more = are_ranks ? staging.nodes : 0;
   return LaunchPlan{model->name,
-                    options.ranks + (started - per_node) * options.nodes,
-                    options.nodes,
+                    options.ranks + (started - per_node) * options.nodes + more * started,
+                    options.nodes + more,
                     started,
                     room(least) + dedicated,
                     bound_on(least, per_node, model->architecture),
                     options.program,
-                    model->architecture.staging.nodes,
+                    are_ranks ? 0 : staging.nodes,
                     options.xml,
                     on_each_memory_node(least, started, model->architecture.servers)};
 }

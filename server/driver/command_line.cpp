@@ -74,6 +74,8 @@ std::string description_of(const model::Model& model) {
   std::string text = std::string("place\t") + model::word_of(architecture.place) + "\t" +
                      std::to_string(architecture.dedicated_cores) + "\t" +
                      std::to_string(architecture.servers) + "\n";
+  if (architecture.staging.place == model::StagingPlace::ranks)
+    text += "staging\t" + std::to_string(architecture.staging.nodes) + "\n";
   for (const model::Parameter& parameter : model.parameters) text += parameter_line(parameter);
   const std::set<std::uint32_t> of_cells = types_of_cells(model);
   for (std::uint32_t number = 0; number < model.variables.size(); ++number) {

@@ -11,6 +11,7 @@ import h5py
 import pytest
 from leat_run import BUILD, LIMIT, same_bits
 from machine_command import MACHINE
+from stored_blocks import stored_ranks
 
 TREE = pathlib.Path(__file__).parents[2]
 PAGE = (TREE / "docs/how-to/staging-nodes.md").read_text()
@@ -83,3 +84,23 @@ def test_a_run_on_pretended_nodes_has_the_values_of_one_without_staging(tmp_path
         assert staged["iteration"][:].tolist() == plain["iteration"][:].tolist()
     assert len(list((tmp_path / "staged").glob("heat.parts/*/rank*.h5"))) == 2
     assert not (tmp_path / "staged/heat.staging").exists()
+
+
+@pytest.mark.parametrize("place", ["process", "ranks"])
+def test_ranks_of_the_last_nodes_are_staging_nodes(tmp_path, place):
+    """Servers of the other nodes are processes, or ranks too."""
+    (tmp_path / "run.xml").write_text(f"""<simulation name="run">
+  <architecture><dedicated cores="1" place="{place}"/><buffer size="16MiB" timeout="20s"/><staging nodes="2" place="ranks"/></architecture>
+  <data><layout name="row" type="double" dimensions="512"/><variable name="u" layout="row"/></data>
+  <storage><store name="out" type="hdf5" at="staging"/></storage>
+</simulation>""")
+    leat(tmp_path, *"launch run.xml --pretend-nodes 2 --run -n 4 --".split(), BUILD / "bin/split_rank", "run.xml", "whole", "5")
+    served = [path.read_text().splitlines()[1].strip() for path in tmp_path.glob("rank-*")]
+    assert served.count("split LEAT_OK") == 4
+    assert served.count("split LEAT_SERVED") == (8 if place == "ranks" else 4), served
+    with h5py.File(tmp_path / "run.h5") as file:
+        for row in range(5):
+            for rank, values in stored_ranks(file, "u", row).items():
+                assert values.ravel().tolist() == [1000.0 * rank + row + i / 1024 for i in range(512)]
+        assert file["iteration"][:].tolist() == list(range(5)) and file.attrs["lost"] == 0
+    assert len(list(tmp_path.glob("run.parts/*/rank*.h5"))) == 2
