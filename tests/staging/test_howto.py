@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import h5py
+import numpy as np
 import pytest
 from leat_run import BUILD, LIMIT, same_bits
 from machine_command import MACHINE
@@ -104,3 +105,16 @@ def test_ranks_of_the_last_nodes_are_staging_nodes(tmp_path, place):
                 assert values.ravel().tolist() == [1000.0 * rank + row + i / 1024 for i in range(512)]
         assert file["iteration"][:].tolist() == list(range(5)) and file.attrs["lost"] == 0
     assert len(list(tmp_path.glob("run.parts/*/rank*.h5"))) == 2
+
+
+def test_dedicated_nodes_of_damaris_are_staging_nodes(tmp_path):
+    text = (TREE / "tests/damaris_api/fields.xml").read_text()
+    changed = text.replace('<dedicated cores="0" nodes="0" />', '<dedicated cores="0" nodes="1" />')
+    assert changed != text
+    (tmp_path / "fields.xml").write_text(changed)
+    leat(tmp_path, *"launch fields.xml --pretend-nodes 2 --run -n 2 --".split(), BUILD / "bin/damaris_fields", "fields.xml", "3")
+    assert sorted(path.name for path in tmp_path.glob("*.h5")) == [f"fields_It{n}_Pr0.h5" for n in range(3)]
+    for step in range(3):
+        with h5py.File(tmp_path / f"fields_It{step}_Pr0.h5") as file:
+            u = np.concatenate([file[f"fields/u/P{rank}/B0"][:] for rank in (0, 1)])
+            assert same_bits(u, np.array([[1000. * step + y + 0.01 * x for x in range(8)] for y in range(12)]))

@@ -128,7 +128,9 @@ Description parse_description(const std::string& text) {
       const bool known = words.size() > 3;
       description.parameters[words[1]] = {value_of(words[2], known ? words[3] : ""), known};
     } else if (words[0] == "place" && words.size() >= 2) {
-      description.ranks_serve = words[1] == "ranks";
+      description.ranks_serve |= words[1] == "ranks";
+    } else if (words[0] == "staging" && words.size() >= 2) {
+      description.ranks_serve |= words[1] != "0";
     } else if (words[0] == "type" && words.size() >= 3) {
       description.types[words[1]] = type_of(words[2]);
     } else if (words[0] == "variable" && words.size() >= 3) {

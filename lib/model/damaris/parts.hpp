@@ -34,6 +34,11 @@ XmlElement translate_scripts(Work& work, const XmlElement& from, const Names& va
 XmlElement translate_log(const XmlElement& from);
 
 /// Stores of a file that store nothing.
+/// The attribute that says how many nodes are dedicated, when they are; null: none.
+const XmlAttribute* dedicated_nodes(const XmlElement& root);
+/// Has the stores and scripts of what was translated work there.
+void use_dedicated_nodes(XmlElement* to, const XmlAttribute& nodes);
+
 std::vector<std::string> null_stores(const XmlElement& root);
 
 /// What is said outside of <data> that it depends on.

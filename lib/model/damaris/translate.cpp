@@ -228,6 +228,7 @@ std::optional<Translation> translate(XmlElement root, const Schema& schema, Diag
   check_against_table(root, remarks, out);
   Work work{schema, remarks, out};
   XmlElement to = Translator(root, work).run();
+  if (const XmlAttribute* const nodes = dedicated_nodes(root)) use_dedicated_nodes(&to, *nodes);
   fit_meshes(work, to);
   remarks.say_to(out);
   return Translation{std::move(to), remarks.all()};

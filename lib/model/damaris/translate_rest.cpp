@@ -106,6 +106,35 @@ XmlElement translate_architecture(Work& work, const XmlElement& from) {
   return to;
 }
 
+// Only where there are no dedicated cores, as in Damaris.
+const XmlAttribute* dedicated_nodes(const XmlElement& root) {
+  const auto is_some = [](const XmlElement& element, const char* name) {
+    return std::strtoll(value_of(element, name).c_str(), nullptr, 10) > 0;
+  };
+  for (const XmlElement& architecture : root.children) {
+    for (const XmlElement& each : architecture.children) {
+      if (architecture.name == "architecture" && each.name == "dedicated" &&
+          is_some(each, "nodes") && !is_some(each, "cores"))
+        return each.find("nodes");
+    }
+  }
+  return nullptr;
+}
+
+void use_dedicated_nodes(XmlElement* to, const XmlAttribute& nodes) {
+  for (XmlElement& room : to->children) {
+    if (room.name == "architecture") {
+      XmlElement staging = element_at(room, "staging");
+      put(staging, "nodes", nodes.value, nodes.where);
+      put(staging, "place", "ranks", nodes.where);
+      room.children.push_back(std::move(staging));
+    }
+    if (room.name != "storage" && room.name != "scripts") continue;
+    for (XmlElement& each : room.children)
+      if (each.name == "store" || each.name == "script") put(each, "at", "staging", nodes.where);
+  }
+}
+
 std::vector<std::string> null_stores(const XmlElement& root) {
   std::vector<std::string> names;
   for (const XmlElement& storage : root.children) {
