@@ -18,7 +18,7 @@ void add_option(ReadContext& context, Store& store, Option option, const SourceL
 
 void read_options(ReadContext& context, Store& store, const XmlElement& element) {
   const Attributes attributes(context, element);
-  for (const char* name : {"file", "folder", "compression", "durability"}) {
+  for (const char* name : {"file", "folder", "compression", "durability", "files"}) {
     if (const XmlAttribute* given = attributes.given(name)) {
       store.options.push_back({name, given->value, given->where});
     }

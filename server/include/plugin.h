@@ -303,7 +303,8 @@ typedef struct leat_host {
   /* For a store whose servers write into `files` files together: waits for this server's turn in one of them, and says in which, from
    * 0 on: no other server of the run has a turn in that until this call of the plugin ends. -1: there is no turn for this server, as when
    * the others are not to be reached, or it has waited for too long: it writes into a file of its own then. Within iteration(),
-   * results() and close(), from their thread; once it has said so, it says the same until the call ends. A turn is no lock: a server that is stopped for too
+   * results() and close(), from their thread; once it has said so, it says the same until the call ends, or until it is called with 0, which ends the
+   * turn before the call does. A turn is no lock: a server that is stopped for too
    * long has lost it without knowing. Use leat_host_shared_file(): an older server has none. */
   int32_t (*shared_file)(void* context, int32_t files);
 } leat_host;

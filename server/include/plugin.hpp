@@ -277,6 +277,8 @@ class Host {
   /// Which of `files` files of all servers this one may write into until this call of the plugin ends; waits for that.
   /// -1: one of its own.
   std::int32_t shared_file(std::int32_t files) const { return leat_host_shared_file(host_, files); }
+  /// It needs none of them any more in this call.
+  void leave_shared_file() const { leat_host_shared_file(host_, 0); }
   /// The functions of plugin.h themselves.
   const leat_host* abi() const { return host_; }
   /// False with an older server, and where the plugin is in a process of its own in a run of several servers.

@@ -153,6 +153,7 @@ int PluginHost::reduce(void* self, const leat_column* columns, std::uint64_t cou
 // Once in a call: the turn that it has is for that file.
 std::int32_t PluginHost::shared_file(void* self, std::int32_t files) {
   auto* host = static_cast<PluginHost*>(self);
+  if (files < 1 && !host->always_in_turn_) host->turn_ = Turns::Turn();
   if (!host->take_turn_ || files < 1) return -1;
   if (!host->turn_.is_there()) host->turn_ = host->take_turn_(files);
   return host->turn_.file();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLook(20);
 // A writer is slow that takes so many times as long as others do, and at least so long.
-constexpr std::int64_t kSlowFactor = 4, kLeastSlowNs = 200'000'000;
+constexpr std::int64_t kSlowFactor = 4, kLeastSlowNs = 1'000'000'000;
 
 std::vector<std::int64_t> most_writers(const model::Model& model) {
   std::vector<std::int64_t> most;

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 
 #include "server/include/plugin.h"
+#include "server/plugins/hdf5/base/parts.hpp"
 
 namespace leat::hdf5 {
 
@@ -26,21 +26,12 @@ inline bool is_one_of_several_nodes(const leat_run& run) {
          leat_run_first_rank(&run) >= 0;
 }
 
-inline constexpr const char* kPartBegin = "rank";
-
 /// "rank000004", "rank000004-71234567"
 inline std::string name_of_part(const leat_run& run) {
-  char name[48];
   const int succession = leat_run_succession(&run);
-  const int length =
-      std::snprintf(name, sizeof name, "%s%06d", kPartBegin, leat_run_first_rank(&run));
-  if (succession > 1)
-    std::snprintf(name + length, sizeof name - static_cast<std::size_t>(length), "-%d", succession);
+  std::string name = name_of_part(leat_run_first_rank(&run));
+  if (succession > 1) name += "-" + std::to_string(succession);
   return name;
-}
-
-inline bool is_part(const std::filesystem::path& file) {
-  return file.extension() == ".h5" && file.filename().string().rfind(kPartBegin, 0) == 0;
 }
 
 /// Folder of the parts of the run of which `view` is the view.
@@ -51,8 +42,7 @@ inline std::string folder_of_parts(const std::string& view, const std::string& s
 
 /// Of the view, and what makes a file one: the folder of its parts, beside it.
 inline constexpr const char* kViewMark = "leat_parts";
-/// Of a part.
-inline constexpr const char* kFirstRank = "leat_first_rank";
+/// Of a part, beside kFirstRank.
 inline constexpr const char* kNodeRanks = "leat_node_ranks";
 inline constexpr const char* kSuccession =
     "leat_succession";                                      ///< where ranks may have several parts

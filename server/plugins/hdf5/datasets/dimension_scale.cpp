@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/base/parts.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -46,11 +47,24 @@ hobj_ref_t reference_to(hid_t object, const std::string& what) {
   return reference;
 }
 
+// Where a file has the parts of several servers, each is in a group of its own, in which names begin.
+std::string name_in_part(hid_t object, const std::string& path) {
+  const std::size_t end = path.find('/');
+  if (!begins_with(path, kPartBegin) || end == std::string::npos) return path;
+  const Id group(H5Oopen(object, ("/" + path.substr(0, end)).c_str(), H5P_DEFAULT), "a group");
+  return has_attribute(group, kFirstRank) ? path.substr(end + 1) : path;
+}
+
 herr_t keep_path(hid_t, unsigned, hid_t scale, void* paths) {
   char name[4096];
   if (H5Iget_name(scale, name, sizeof name) <= 0) return -1;
-  static_cast<std::vector<std::string>*>(paths)->push_back(name + (name[0] == '/' ? 1 : 0));
-  return 0;
+  try {
+    static_cast<std::vector<std::string>*>(paths)->push_back(
+        name_in_part(scale, name + (name[0] == '/' ? 1 : 0)));
+    return 0;
+  } catch (const std::exception&) {
+    return -1;
+  }
 }
 
 herr_t keep_address(hid_t, unsigned, hid_t scale, void* address) {

@@ -170,6 +170,24 @@ void CommittedFile::write_back() const {
   }
 }
 
+int CommittedFile::begin_turn() {
+  const off_t bytes = ::lseek(file_.fd(), 0, SEEK_END);
+  if (bytes < 0) return errno;
+  reservation_ = Reservation(static_cast<std::uint64_t>(bytes));
+  places_.go_on_behind(reservation_.end());
+  in_place_.forget_all();
+  return 0;
+}
+
+// The journal's changes are on the disk before it goes, where that is promised.
+int CommittedFile::end_turn() {
+  reservation_.cut(end());
+  int code = ::ftruncate(file_.fd(), static_cast<off_t>(end())) == 0 ? 0 : errno;
+  if (code == 0 && waits_for_disk()) code = sync_data(file_.fd());
+  if (code == 0) journal_.remove();
+  return code;
+}
+
 int CommittedFile::finish() {
   reservation_.cut(end());
   int code = ::ftruncate(file_.fd(), static_cast<off_t>(end())) == 0 ? 0 : errno;

@@ -100,6 +100,13 @@ class CommittedFile final : public File {
   /// Gives back room that was taken and not used, and removes the journal. After the last commit.
   int finish();
 
+  // Where several processes write one file in turn, each structures of its own. Who has the turn holds its lock.
+
+  /// Others may have written since: to behind what was there, and in place where it is theirs.
+  int begin_turn();
+  /// After a commit, or one that failed: others write behind all that was given away here.
+  int end_turn();
+
  private:
   bool waits_for_disk() const { return durability_ == Durability::iteration; }
   int sync();

@@ -50,6 +50,13 @@ class FileSpace {
   /// Bytes that may be in the file; at least end().
   std::uint64_t size() const { return std::max(end_, used_); }
 
+  /// Others have written meanwhile, up to `used`. What is left of its arena is its own still.
+  void go_on_behind(std::uint64_t used) {
+    used_ = used;
+    next_ = std::max(next_, used);
+    end_ = std::max(end_, used);
+    commit();
+  }
   /// Readers may find all that was given away up to now.
   void commit() {
     committed_ = next_;

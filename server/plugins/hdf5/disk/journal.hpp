@@ -103,6 +103,8 @@ class InPlace {
     shadow_.note(address, from, bytes);
   }
   void note_other(std::uint64_t address, std::size_t bytes) { shadow_.forget(address, bytes); }
+  /// Others may have changed anything.
+  void forget_all() { shadow_.forget_all(); }
 
  private:
   int learn(int file, const Changes& places);

@@ -64,10 +64,18 @@ Id open_file(const std::string& path, CommittedFile* disk) {
   return Id(H5Fopen(path.c_str(), H5F_ACC_RDWR, access_list(disk)), "cannot open " + path);
 }
 
+RunName run_in(hid_t file) {
+  return {text_attribute(file, "session"), integer_attribute(file, kRunNumber, 0)};
+}
+
 RunName run_of(const std::string& path) {
   CommittedFile disk(path, CommittedFile::Start::existing, Durability::none);
-  const Id file = open_file(path, &disk);
-  return {text_attribute(file, "session"), integer_attribute(file, kRunNumber, 0)};
+  return run_in(open_file(path, &disk));
+}
+
+bool has_part(const std::string& path, const std::string& part) {
+  CommittedFile disk(path, CommittedFile::Start::existing, Durability::none);
+  return is_in(open_file(path, &disk), part);
 }
 
 namespace {
@@ -119,6 +127,11 @@ void describe_part(hid_t file, const leat_run& run, const std::string& view) {
     ranks += (i > 0 ? "," : "") + std::to_string(own[i]);
   set_attribute(file, kSuccession, std::int64_t{leat_run_succession(&run)});
   set_attribute(file, kOwnRanks, ranks);
+}
+
+void describe_shared(hid_t file, const leat_run& run, const std::string& view) {
+  describe_writer(file, run);
+  set_attribute(file, kViewName, std::filesystem::path(view).filename().string());
 }
 
 void note_continued(hid_t file, const leat_run& run) {

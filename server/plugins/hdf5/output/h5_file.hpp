@@ -36,10 +36,17 @@ inline constexpr const char* kRunNumber = "leat_run_number";
 struct RunName {
   std::string session;
   std::int64_t number = 0;  ///< leat_run_number()
+  bool is_of(const leat_run& run) const {
+    return session == run.session && number == leat_run_number(&run);
+  }
 };
 /// Of the run that has written `path`. Its last commit is finished. Throws when it is no file of
 /// Leat, or cannot be read.
 RunName run_of(const std::string& path);
+/// The same of one that is open.
+RunName run_in(hid_t file);
+/// Whether a file that servers share has the part of this name. Its last commit is finished.
+bool has_part(const std::string& path, const std::string& part);
 
 // What the file says of itself as a whole. Source of most names: CF Conventions 1.8, section 2.6.2,
 // "Description of file contents".
@@ -50,6 +57,8 @@ void describe_writer(hid_t file, const leat_run& run);
 void describe_file(hid_t file, const leat_run& run);
 /// Of a part: what its view is made by.
 void describe_part(hid_t file, const leat_run& run, const std::string& view);
+/// Of a file in which several servers have their parts: what is the same for all.
+void describe_shared(hid_t file, const leat_run& run, const std::string& view);
 /// Of one that this process goes on with for one that died: a line more in `history`.
 void note_continued(hid_t file, const leat_run& run);
 

@@ -123,10 +123,16 @@ void move_away_part(const std::string& part, const std::string& exists, const Ho
 }
 
 bool is_view_of_live_run(const std::string& path) {
-  const std::string folder = parts_of_view(path);
+  const fs::path folder = parts_of_view(path);
   if (folder.empty() || !fs::is_directory(folder)) return false;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (is_part(entry.path()) && !FileLock::take(entry.path().string())) return true;
+    if (is_part(entry.path()) && FileLock::is_taken(entry.path().string())) return true;
+    // Who shares files has its own name locked all the time, and may have no file of it.
+    const std::string name = entry.path().filename();
+    const std::size_t end = name.rfind('.');
+    if (begins_with(name, (std::string(".") + kPartBegin).c_str()) && end > 1 &&
+        FileLock::is_taken((folder / fs::path(name.substr(1, end - 1))).string()))
+      return true;
   }
   return false;
 }

@@ -47,12 +47,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"file", "folder", "compression", "durability", "exists",
-                                  "io",   kLayout,  kFileMode,     kDomains,     kSelectFile};
+constexpr const char* kNames[] = {"file",  "folder",  "compression", "durability", "exists", "io",
+                                  kLayout, kFileMode, kDomains,      kSelectFile,  kFiles};
 
 bool is_count(const std::string& text) {
   return !text.empty() && text.size() < 10 && text[0] != '0' &&
          text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+std::string why_no_files(const std::string& value) {
+  if (value == kFilePerNode || value == kFilesAuto ||
+      (is_count(value) && std::stoi(value) <= kMostFiles))
+    return "";
+  return "option files=\"" + value +
+         "\": expected \"node\" for a file of each server, \"auto\" for what suits the file "
+         "system, or how many files all servers write together, from 1 to 999";
 }
 
 std::string why_no_choice(const std::string& name, const std::string& value, const std::string& one,
@@ -66,13 +75,14 @@ std::string why_no_choice(const std::string& name, const std::string& value, con
 std::string why_no_option(const std::string& name, const std::string& value) {
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return "the hdf5 store has no option \"" + name +
-           "\"; it has file, folder, compression, durability, exists, io, layout, file-mode, "
-           "domains and select-file";
+           "\"; it has file, folder, compression, durability, exists, io, files, layout, "
+           "file-mode, domains and select-file";
   if (name == "exists") return why_no_choice(name, value, "keep", "replace");
   if (name == kLayout) return why_no_choice(name, value, "leat", kDamarisLayout);
   if (name == kFileMode && !file_mode_from(value))
     return "option file-mode=\"" + value +
            "\": expected \"FilePerCore\", \"FilePerDedicatedCore\" or \"Collective\"";
+  if (name == kFiles) return why_no_files(value);
   if (name == kDomains && !is_count(value))
     return "option domains=\"" + value + "\": expected how many blocks a rank writes, from 1 on";
   if (name == kSelectFile && !select_file_from(value))
@@ -111,6 +121,10 @@ std::optional<Misfit> misfit_among(const std::map<std::string, std::string>& opt
     if (!is_damaris && options.count(name) > 0)
       return Misfit{name, std::string("option ") + name + " is one of layout=\"damaris\" only"};
   }
+  if (is_damaris && options.count(kFiles) > 0)
+    return Misfit{kFiles,
+                  "files=\"...\" is for files of Leat's own layout: layout=\"damaris\" "
+                  "makes a file for each iteration of each server"};
   return std::nullopt;
 }
 

@@ -10,6 +10,13 @@
 
 namespace leat::hdf5 {
 
+// In how many files the servers of a run write.
+
+inline constexpr const char* kFiles = "files";
+inline constexpr const char* kFilePerNode = "node";
+inline constexpr const char* kFilesAuto = "auto";
+inline constexpr int kMostFiles = 999;  // as their names have room for
+
 // Of a store with layout="damaris": what its options are called, and how many files an iteration has.
 
 inline constexpr const char* kLayout = "layout";

@@ -46,9 +46,38 @@ OutputFile::OutputFile(const leat_run& run, const Host& host) : host_(host) {
   absolute_ = fs::absolute(path_);
 }
 
+OutputFile::OutputFile(const leat_run& run, const Host& host, const Shared& shared)
+    : host_(host),
+      path_(shared.path),
+      view_(wanted_path(run)),
+      wanted_(shared.path),
+      absolute_(fs::absolute(shared.path)),
+      is_shared_(true) {}
+
+OutputFile::OutputFile(const leat_run& run, const Host& host, Spare) : host_(host) {
+  take_part(run, false);
+  wanted_ = path_;
+  absolute_ = fs::absolute(path_);
+}
+
+bool OutputFile::lock() {
+  std::optional<FileLock> lock = FileLock::take(path_);
+  if (!lock) return false;
+  hold(std::move(*lock));
+  continues_ = fs::exists(fs::symlink_status(path_));
+  if (!continues_) return true;
+  const LastCommit commit = finish_last_commit(path_);
+  if (commit.was_finished())
+    host_.info(path_ + ": the commit in which a server was killed is finished now");
+  if (commit.kind == LastCommit::Kind::not_finished)
+    give_up_old("the commit in which a server was killed cannot be finished: " + commit.why +
+                ". It is kept as " + commit.kept);
+  return true;
+}
+
 void OutputFile::take(const leat_run& run) {
   if (is_one_of_several_nodes(run)) {
-    take_part(run);
+    take_part(run, true);
     return;
   }
   const std::string wanted = wanted_path(run);
@@ -86,14 +115,14 @@ bool OutputFile::find_own_anywhere(const leat_run& run, const std::string& wante
 
 // Nobody else writes it: what may be there is of this run, or of an older one whose session had the
 // same name.
-void OutputFile::take_part(const leat_run& run) {
+void OutputFile::take_part(const leat_run& run, bool is_expected) {
   view_ = wanted_path(run);
   const std::string folder = folder_of_parts(view_, run.session);
   fs::create_directories(folder);
   const std::string path = fs::path(folder) / (name_of_part(run) + ".h5");
   if (leat_run_is_resumed(&run)) {
     if (find_own(run, path)) return;
-    say_missing(path);
+    if (is_expected) say_missing(path);
   }
   path_ = path;
   std::optional<FileLock> lock = lock_soon(path);
@@ -118,7 +147,7 @@ bool OutputFile::find_own(const leat_run& run, const std::string& path, bool is_
     if (commit.was_finished())
       host_.info(path + ": the commit in which its writer was killed is finished now");
     const RunName writer = run_of(path);
-    continues_ = writer.session == run.session && writer.number == leat_run_number(&run);
+    continues_ = writer.is_of(run);
     if (!continues_ && !is_aside)
       host_.warn(path + " is of another run, of session " + writer.session);
   } catch (const std::exception& e) {
@@ -177,7 +206,7 @@ bool OutputFile::take_name(CommittedFile* file, const std::string& path) {
 std::string OutputFile::name_again(CommittedFile* file) {
   try {
     go_on_in_folder();
-    if (!view_.empty()) move_away_part(wanted_, "keep", host_);
+    if (!view_.empty() && !is_shared_) move_away_part(wanted_, "keep", host_);
     for (int number = 0; number <= kMostNames; ++number) {
       if (take_name(file, numbered(wanted_, number))) return "";
     }

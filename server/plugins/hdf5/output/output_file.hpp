@@ -26,10 +26,22 @@ class OutputFile {
   /// = "keep", the default; said in the log) or removed ("replace"). Throws when the folder cannot
   /// be written to.
   OutputFile(const leat_run& run, const Host& host);
+  /// A file that other servers of this run write too: it is locked between lock() and unlock() alone.
+  struct Shared {
+    std::string path;
+  };
+  OutputFile(const leat_run& run, const Host& host, const Shared& shared);
+  /// The file of its own of a server that shares others: nobody expects it to be there.
+  struct Spare {};
+  OutputFile(const leat_run& run, const Host& host, Spare);
 
   const std::string& path() const { return path_; }
   /// On one of several nodes path() is a part of the output, and this what is to show all; else "".
   const std::string& view() const { return view_; }
+  bool is_shared() const { return is_shared_; }
+  /// False where somebody else is writing it, at work or stopped. The last commit of one that was killed is finished.
+  bool lock();
+  void unlock() { lock_.reset(); }
   /// Whether the run's file is there, to be continued.
   bool continues() const { return continues_; }
   /// It is not where it was, though a writer before this one had one.
@@ -55,14 +67,14 @@ class OutputFile {
   bool take_name(CommittedFile* file, const std::string& path);
   void take_new(const leat_run& run, const std::string& wanted);
 
-  void take_part(const leat_run& run);
+  void take_part(const leat_run& run, bool is_expected);
 
   Host host_;
   std::string path_, view_;
   std::string wanted_;    // path_, but for name_again()
   std::string absolute_;  // the same, should the working folder go
   std::optional<FileLock> lock_;
-  bool continues_ = false, is_missing_ = false, gave_up_ = false;
+  bool continues_ = false, is_missing_ = false, gave_up_ = false, is_shared_ = false;
 };
 
 /// "10 iterations, 0 to 9"

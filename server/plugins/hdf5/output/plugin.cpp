@@ -3,8 +3,10 @@
 #include <variant>
 
 #include "server/plugins/hdf5/output/damaris_store.hpp"
+#include "server/plugins/hdf5/output/file_count.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/output/own_hdf5.hpp"
+#include "server/plugins/hdf5/output/shared_store.hpp"
 #include "server/plugins/hdf5/output/store.hpp"
 
 namespace leat::hdf5 {
@@ -32,12 +34,15 @@ class ChosenStore {
   }
 
  private:
-  using Any = std::variant<Store, DamarisStore>;
+  using Any = std::variant<Store, SharedStore, DamarisStore>;
   static bool is_damaris(const leat_run& run) {
     return option(run.options, run.option_count, kLayout) == kDamarisLayout;
   }
   static Any chosen(const leat_run& run, const Host& host) {
     if (is_damaris(run)) return Any(std::in_place_type<DamarisStore>, run, host);
+    check_options(run);
+    if (const int files = shared_files(run, host); files > 0)
+      return Any(std::in_place_type<SharedStore>, run, host, files);
     return Any(std::in_place_type<Store>, run, host);
   }
 

@@ -2,8 +2,10 @@
 #include "server/plugins/hdf5/output/store.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "server/plugins/common/errno_text.hpp"
 #include "server/plugins/hdf5/arrays/blocks.hpp"
@@ -19,6 +21,8 @@
 
 namespace leat::hdf5 {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kMostNamed = 3;  // of the variables that an error is about
 
@@ -115,24 +119,52 @@ Store::Store(const leat_run& run, Host host)
       places_(places_of(run)),
       shapes_(run, host),
       output_(output_for(run, host)) {
+  open();
+  if (!output_.view().empty())
+    view_ = std::make_unique<ViewKeeper>(run, host, fs::path(output_.path()).parent_path().string(),
+                                         output_.view(), fs::last_write_time(output_.path()));
+}
+
+Store::Store(const leat_run& run, Host host, OutputFile output, const std::string& lost_before)
+    : run_(run),
+      host_(host),
+      places_(places_of(run)),
+      shapes_(run, host),
+      output_(std::move(output)),
+      lost_before_(lost_before) {
+  open();
+}
+
+void Store::open() {
   if (output_.continues()) continue_file();
-  if (leat_run_is_resumed(&run) && output_.is_missing())
-    lost_before_ = loss_of_stored(host_.ledger(), run.store);
+  if (leat_run_is_resumed(&run_) && output_.is_missing())
+    lost_before_ = loss_of_stored(host_.ledger(), run_.store);
   if (!open_) start_file();
   name_.emplace(&output_, disk_.get(), host_);
-  if (!output_.view().empty()) view_ = std::make_unique<ViewKeeper>(run, host, output_);
+}
+
+std::string Store::own_group() const {
+  return output_.is_shared() ? name_of_part(run_) : "";
 }
 
 void Store::continue_file() {
+  const std::string group = own_group();
   try {
     disk_ = open_disk(output_.path(), CommittedFile::Start::existing, run_, host_);
     file_ = open_file(output_.path(), disk_.get());
-    open_ = std::make_unique<Open>(file_, run_, host_, shapes_);
-    note_continued(file_, run_);
-    lost_before_ = noted_loss(file_);
+    if (!group.empty() && !is_in(file_, group)) return start_part();
+    root_ = Id(H5Gopen2(file_, group.empty() ? "/" : group.c_str(), H5P_DEFAULT),
+               "cannot open the part of this server");
+    if (!group.empty() && !run_in(root_).is_of(run_))
+      throw std::runtime_error("it is of an earlier run of session " + run_in(root_).session);
+    open_ = std::make_unique<Open>(root_, run_, host_, shapes_);
+    if (leat_run_is_resumed(&run_)) note_continued(root_, run_);
+    if (lost_before_.empty()) lost_before_ = noted_loss(root_);
     host_.info("continuing " + output_.path() + " behind its " + std::to_string(open_->rows) +
                " iterations");
   } catch (const std::exception& e) {
+    open_.reset();
+    root_ = Id();
     file_ = Id();
     output_.give_up_old(e.what());
   }
@@ -141,14 +173,43 @@ void Store::continue_file() {
 void Store::start_file() {
   disk_ = open_disk(output_.path(), CommittedFile::Start::anew, run_, host_);
   file_ = create_file(output_.path(), disk_.get());
-  describe_file(file_, run_);
-  note_loss(file_, lost_before_);
-  if (!output_.view().empty()) describe_part(file_, run_, output_.view());
-  open_ = std::make_unique<Open>(file_, run_, host_, shapes_);
-  commit();
+  if (output_.is_shared()) describe_shared(file_, run_, output_.view());
+  start_part();
   expect_done(disk_->publish(), "cannot create " + output_.path());
-  host_.info("writing " + output_.path());
 }
+
+// All of the file, or a group of one that others write too.
+void Store::start_part() {
+  const std::string group = own_group();
+  const std::string what = "cannot begin " + output_.path();
+  root_ = group.empty()
+              ? Id(H5Gopen2(file_, "/", H5P_DEFAULT), what)
+              : Id(H5Gcreate2(file_, group.c_str(), link_creation(), group_creation(), H5P_DEFAULT),
+                   what);
+  describe_file(root_, run_);
+  note_loss(root_, lost_before_);
+  if (!output_.view().empty()) describe_part(root_, run_, output_.view());
+  open_ = std::make_unique<Open>(root_, run_, host_, shapes_);
+  commit();
+  host_.info("writing " + output_.path() + (group.empty() ? "" : ", /" + group));
+}
+
+bool Store::begin_turn() {
+  if (!output_.lock()) return false;
+  if (const int code = disk_->begin_turn(); code != 0) {
+    output_.unlock();
+    expect_done(code, "cannot write " + output_.path());
+  }
+  return true;
+}
+
+void Store::end_turn() {
+  const int code = disk_->end_turn();
+  output_.unlock();
+  expect_done(code, "cannot write " + output_.path());
+}
+
+const std::vector<std::int64_t>& Store::stored_before() const { return open_->stored_before; }
 
 Store::~Store() = default;
 
@@ -251,7 +312,7 @@ void Store::results(const leat_result_set& set) {
   const auto found = open_->products.find(path);
   ProductGroup& group = found != open_->products.end()
                             ? found->second
-                            : open_->products.try_emplace(path, file_, path).first->second;
+                            : open_->products.try_emplace(path, root_, path).first->second;
   expect_name(output_.path() + ": ");
   expect_room_for(open_->scales.iteration(), set.iteration);
   std::string failed;
@@ -299,7 +360,7 @@ bool Store::store_ledger() {
   try {
     if (const int code = disk_->make_room(json.size()); code != 0)
       throw std::runtime_error(errno_text(code));
-    write_ledger(file_, json);
+    write_ledger(root_, json);
     return true;
   } catch (const std::exception& e) {
     host_.warn(output_.path() + ": the ledger is not in it: " + e.what());
@@ -308,9 +369,10 @@ bool Store::store_ledger() {
 }
 
 // In a folder that was removed meanwhile nothing can be finished, until the file has a name again.
-void Store::finish_file(const NameGuard::Content& content) {
-  const bool has_ledger = store_ledger();
-  if (!has_ledger && view_) note_losses_beside(output_.path(), losses_in(host_.ledger()));
+void Store::finish_file(const NameGuard::Content& content, bool with_ledger) {
+  const bool has_ledger = !with_ledger || store_ledger();
+  if (!has_ledger && !output_.view().empty()) note_losses();
+  root_ = Id();
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());
   const auto finish = [this] {
     const int code = disk_->commit();
@@ -321,26 +383,37 @@ void Store::finish_file(const NameGuard::Content& content) {
   expect_done(code, "cannot finish " + output_.path());
 }
 
-void Store::close() {
+void Store::note_losses() const {
+  const fs::path part =
+      fs::path(output_.path()).parent_path() / (name_of_part(run_) + ".h5");
+  note_losses_beside(part, losses_in(host_.ledger()));
+}
+
+void Store::close_file(bool with_ledger) {
   be_quiet();
   shapes_.close();
   const auto all = [text = content()] { return text; };
   name_->look(all);
   open_->end();
   open_.reset();
-  try {
-    finish_file(all);
-  } catch (const std::exception&) {
-    if (view_) note_losses_beside(output_.path(), losses_in(host_.ledger()));
-    if (view_) view_->at_close();
-    throw;
-  }
+  finish_file(all, with_ledger);
   if (const std::string how = disk_->direct_writer().summary(); !how.empty())
     host_.info(output_.path() + ": " + how);
   name_->look(all);
+  if (!name_->why_none().empty()) throw std::runtime_error(name_->why_none());
+}
+
+void Store::close() {
+  std::string why;
+  try {
+    close_file(true);
+  } catch (const std::exception& e) {
+    why = e.what();
+    if (view_ && name_->why_none().empty()) note_losses();
+  }
   if (view_) view_->at_close();
   const std::string not_shown = view_ ? view_->not_shown() : "";
-  for (const std::string& lost : {name_->why_none(), lost_before_, not_shown}) {
+  for (const std::string& lost : {why, lost_before_, not_shown}) {
     if (!lost.empty()) throw std::runtime_error(lost);
   }
 }

@@ -27,28 +27,50 @@
 
 namespace leat::hdf5 {
 
+// With files="..." a server may write into several files, of which others write some too (shared_store.hpp): its part is a group
+// there, and it writes between begin_turn() and end_turn().
+
 class Store {
  public:
   Store(const leat_run& run, Host host);
+  /// One of the files of a server that has several, which keeps the view. `output`: of one that others write too it is
+  /// locked, and the turn has begun. `lost_before`: what servers before this one had stored, and is not there.
+  Store(const leat_run& run, Host host, OutputFile output, const std::string& lost_before);
   Store(const Store&) = delete;
   ~Store();
   void iteration(const leat_iteration_data& data);
   void close();
   void results(const leat_result_set& set);
 
+  // Of one of several files
+
+  /// False where somebody else has the file.
+  bool begin_turn();
+  void end_turn();
+  /// In its turn.
+  void close_file(bool with_ledger);
+  /// Iterations that are there from servers before this one, ascending.
+  const std::vector<std::int64_t>& stored_before() const;
+  const std::string& path() const { return output_.path(); }
+  const std::string& lost_before() const { return lost_before_; }
+
  private:
   struct Open;  // what is closed together, before the file
 
+  void open();
   void continue_file();
   void start_file();
+  void start_part();
   std::string write_variables(std::vector<SoundBlocks>* all, Lent* lent);
   std::string write_variable(SoundBlocks* blocks);
   void finish_row(const leat_iteration_data& data, bool whole);
   void stage() { flush(&CommittedFile::stage); }
   void commit() { flush(&CommittedFile::commit); }
   void flush(int (CommittedFile::*step)());
+  std::string own_group() const;
   bool store_ledger();
-  void finish_file(const NameGuard::Content& content);
+  void finish_file(const NameGuard::Content& content, bool with_ledger);
+  void note_losses() const;
   void expect_name(const std::string& what);
   std::string content() const;
 
@@ -61,6 +83,7 @@ class Store {
   std::optional<NameGuard> name_;
   std::string lost_before_;  // what a writer before this one had stored, and is not there
   Id file_;
+  Id root_;  // of what this server writes: the file, or a group of it
   std::unique_ptr<Open> open_;
   std::unique_ptr<ViewKeeper> view_;  // on one of several nodes
 };

@@ -120,13 +120,14 @@ std::string plain(const fs::path& path) { return fs::weakly_canonical(path).lexi
 
 }  // namespace
 
-ViewKeeper::ViewKeeper(const leat_run& run, const Host& host, const OutputFile& output)
+ViewKeeper::ViewKeeper(const leat_run& run, const Host& host, const std::string& folder,
+                       const std::string& view, fs::file_time_type started)
     : run_(run),
       host_(host),
-      folder_(fs::path(output.path()).parent_path()),
-      wanted_(output.view()),
+      folder_(folder),
+      wanted_(view),
       maker_(name_of_part(run)),
-      started_(fs::last_write_time(output.path())),
+      started_(started),
       every_(kShortestInterval) {}
 
 bool ViewKeeper::is_own(const std::string& path) const {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/output/output_file.hpp"
 
 namespace leat::hdf5 {
 
@@ -35,7 +34,9 @@ inline std::chrono::steady_clock::duration refresh_interval(
 
 class ViewKeeper {
  public:
-  ViewKeeper(const leat_run& run, const Host& host, const OutputFile& output);
+  /// `view`: of the parts in `folder`. `started`: by the clock of the file system.
+  ViewKeeper(const leat_run& run, const Host& host, const std::string& folder,
+             const std::string& view, std::filesystem::file_time_type started);
   /// An iteration is in the part.
   void after_commit();
   /// The part is closed.

@@ -11,12 +11,14 @@
 
 #include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/base/parts.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
+#include "server/plugins/hdf5/view/part.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -24,6 +26,7 @@ namespace {
 long long iterations_in(const std::string& path) {
   be_quiet();
   const Id file = open_of_leat(path);
+  if (is_shared(path)) return static_cast<long long>(iterations_in_shared(path).size());
   if (text_attribute(file, "leat_layout", "") == kDamarisLayout) return 1;
   const Id iterations(H5Dopen2(file, "iteration", H5P_DEFAULT),
                       path + " has no \"iteration\": Leat has not written it");

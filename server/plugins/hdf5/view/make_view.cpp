@@ -109,6 +109,14 @@ bool is_coordinate(const ViewedVariable& variable) {
   return extents_of(variable.like()).size() == 2 && own_dimensions(variable, 1)[0] == variable.name;
 }
 
+// Another part of the same server.
+bool has_before(const std::vector<Part>& parts, const ViewedVariable& variable, std::size_t part) {
+  for (std::size_t i = 0; i < part; ++i) {
+    if (variable.in_part[i].is_open() && parts[i].first_rank == parts[part].first_rank) return true;
+  }
+  return false;
+}
+
 std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
   std::map<std::string, ViewedVariable> found;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -116,6 +124,7 @@ std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
       Id dataset = open_dataset(parts[i].file, name);
       if (!has_attribute(dataset, "leat_layout")) continue;
       ViewedVariable& variable = found[name];
+      if (variable.constant && has_before(parts, variable, i)) continue;
       if (variable.in_part.empty()) {
         variable.name = name;
         variable.layout = text_attribute(dataset, "leat_layout");
@@ -253,12 +262,15 @@ ViewFacts facts_of(const std::vector<Part>& parts) {
   facts.ranks = parts.front().ranks;
   facts.iterations = Rows(parts).size();
   std::set<std::int64_t> nodes;
+  std::set<std::string> files;
   for (const Part& part : parts) {
+    files.insert(part.path);
     if (!part.goes_on() && nodes.insert(part.first_rank).second)
       facts.ranks_in_parts += part.node_ranks;
     facts.state += part.name + " " + std::to_string(part.iterations.size()) +
                    (losses_of(part) ? " closed\n" : "\n");
   }
+  facts.files = files.size();
   return facts;
 }
 

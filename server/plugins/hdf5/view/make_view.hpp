@@ -16,7 +16,7 @@ namespace leat::hdf5 {
 inline constexpr const char* kNotShown = "left out: ";
 
 struct ViewFacts {
-  std::size_t parts = 0;
+  std::size_t parts = 0, files = 0;  ///< which they are in
   std::uint64_t iterations = 0;
   std::int64_t ranks = 0;                ///< of the run
   std::int64_t ranks_in_parts = 0;       ///< of the servers whose parts are there

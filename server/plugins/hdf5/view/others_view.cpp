@@ -133,10 +133,31 @@ void add_others(View& view) {
   }
 }
 
+namespace {
+
+// Of all servers together: a server that has several parts says it in one of them.
+struct Losses {
+  std::map<std::int64_t, std::int64_t> of_server;  // by first rank
+  std::map<std::int64_t, std::string> silent;
+};
+
+Losses losses_of(const std::vector<Part>& parts) {
+  Losses all;
+  for (const Part& part : parts) {
+    if (const std::optional<std::int64_t> here = losses_of(part)) {
+      std::int64_t& said = all.of_server[part.first_rank];
+      said = std::max(said, *here);
+    } else {
+      all.silent.emplace(part.first_rank, part.name);
+    }
+  }
+  for (const auto& [server, lost] : all.of_server) all.silent.erase(server);
+  return all;
+}
+
+}  // namespace
+
 void add_nodes(View& view) {
-  std::int64_t lost = 0;
-  std::string silent;
-  bool any_speaks = false;
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     const hid_t file = view.parts[part].file;
     std::map<std::string, std::vector<std::string>> groups;
@@ -150,12 +171,13 @@ void add_nodes(View& view) {
                         ledger_text(file, name));
       view.done.insert(name);
     }
-    const std::optional<std::int64_t> here = losses_of(view.parts[part]);
-    lost += here.value_or(0);
-    if (!here) silent += (silent.empty() ? "" : ", ") + view.parts[part].name;
-    any_speaks = any_speaks || here;
   }
-  if (!any_speaks) return;  // the run goes on, or all of it was killed
+  const Losses losses = losses_of(view.parts);
+  if (losses.of_server.empty()) return;  // the run goes on, or all of it was killed
+  std::int64_t lost = 0;
+  std::string silent;
+  for (const auto& [server, here] : losses.of_server) lost += here;
+  for (const auto& [server, name] : losses.silent) silent += (silent.empty() ? "" : ", ") + name;
   if (silent.empty()) return set_attribute(view.file, "lost", lost);
   set_attribute(view.file, "leat_not_closed", silent);
 }

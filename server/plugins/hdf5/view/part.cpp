@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
@@ -25,13 +26,13 @@ std::vector<std::int32_t> ranks_in(const std::string& text) {
   return ranks;
 }
 
-Part open_part(const fs::path& path) {
-  const std::string what = "HDF5 cannot open it";
-  is_alive();
+// `root`: the file, or a group of it.
+Part part_in(const fs::path& path, const std::string& name, const std::string& group, Id root) {
   Part part;
   part.path = path;
-  part.name = path.stem();
-  part.file = open_plain(path, what);
+  part.name = name;
+  if (!group.empty()) part.root = group + "/";
+  part.file = std::move(root);
   part.ranks = integer_attribute(part.file, "ranks", 0);
   part.first_rank = integer_attribute(part.file, kFirstRank, -1);
   part.node_ranks = integer_attribute(part.file, kNodeRanks, 0);
@@ -50,6 +51,31 @@ Part open_part(const fs::path& path) {
     part.complete.push_back(flag != 0);
   part.complete.resize(part.iterations.size(), 0);
   return part;
+}
+
+void open_file_of_parts(const fs::path& path, std::vector<Part>* parts) {
+  is_alive();
+  Id file = open_plain(path, "HDF5 cannot open it");
+  if (!is_shared(path)) {
+    parts->push_back(part_in(path, path.stem(), "", std::move(file)));
+    return;
+  }
+  const std::string stem = path.stem();
+  for (const std::string& group : names_in(file, false)) {
+    if (!begins_with(group, kPartBegin)) continue;
+    Id root(H5Gopen2(file, group.c_str(), H5P_DEFAULT), "the part /" + group);
+    parts->push_back(part_in(path, group, group, std::move(root)));
+  }
+}
+
+// A server may have a part in several files.
+void give_names(std::vector<Part>* parts) {
+  std::set<std::string> taken;
+  for (Part& part : *parts) {
+    if (taken.insert(part.name).second) continue;
+    part.name += "-" + fs::path(part.path).stem().string();
+    taken.insert(part.name);
+  }
 }
 
 // Newest first, as many as make up the ranks of the newest; a node whose file had to be begun anew
@@ -78,7 +104,9 @@ void keep_one_run(std::vector<Part>* parts) {
 
 std::optional<std::int64_t> losses_of(const Part& part) {
   if (has_attribute(part.file, "lost")) return integer_attribute(part.file, "lost", 0);
-  return losses_beside(part.path);
+  const std::string own = name_of_part(static_cast<int>(part.first_rank)) + ".h5";
+  return losses_beside(is_shared(part.path) ? fs::path(part.path).parent_path() / own
+                                            : fs::path(part.path));
 }
 
 const Part& part_with_rows(const std::vector<Part>& parts) {
@@ -93,7 +121,7 @@ std::vector<Part> open_parts(const std::string& folder, std::vector<std::string>
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!is_part(entry.path())) continue;
     try {
-      parts.push_back(open_part(entry.path()));
+      open_file_of_parts(entry.path(), &parts);
     } catch (const std::exception& e) {
       const std::string why = "the part " + entry.path().string() + " cannot be read: " + e.what();
       if (!left_out) throw std::runtime_error(why);
@@ -107,6 +135,7 @@ std::vector<Part> open_parts(const std::string& folder, std::vector<std::string>
   std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
     return std::pair(a.first_rank, a.started_ns) < std::pair(b.first_rank, b.started_ns);
   });
+  give_names(&parts);
   return parts;
 }
 
@@ -128,22 +157,31 @@ bool is_there_before(const std::vector<Part>& parts, const Part& part, std::int6
 
 }  // namespace
 
+std::set<std::int64_t> iterations_in_shared(const std::string& path) {
+  std::vector<Part> parts;
+  open_file_of_parts(path, &parts);
+  std::set<std::int64_t> all;
+  for (const Part& part : parts) all.insert(part.iterations.begin(), part.iterations.end());
+  return all;
+}
+
 Rows::Rows(const std::vector<Part>& parts) {
   std::set<std::int64_t> all;
   for (const Part& part : parts) all.insert(part.iterations.begin(), part.iterations.end());
   numbers_.assign(all.begin(), all.end());
-  std::vector<std::int64_t> ranks(numbers_.size(), 0);  // that have stored the row as a whole
+  std::vector<std::int64_t> ranks(numbers_.size(), 0);     // that have stored the row as a whole
+  std::set<std::pair<std::int64_t, std::int64_t>> stored;  // by first rank, iteration
   for (const Part& part : parts) {
     in_part_.emplace_back(numbers_.size(), -1);
     of_part_.emplace_back();
     for (std::size_t row = 0; row < part.iterations.size(); ++row) {
       const auto at = std::lower_bound(numbers_.begin(), numbers_.end(), part.iterations[row]);
       const auto to = static_cast<std::size_t>(at - numbers_.begin());
-      if (part.goes_on() && is_there_before(parts, part, part.iterations[row])) {
-        of_part_.back().push_back(-1);
-        continue;
-      }
-      of_part_.back().push_back(static_cast<std::int64_t>(to));
+      const bool is_again =
+          part.goes_on() ? is_there_before(parts, part, part.iterations[row])
+                         : !stored.insert({part.first_rank, part.iterations[row]}).second;
+      of_part_.back().push_back(is_again ? -1 : static_cast<std::int64_t>(to));
+      if (is_again) continue;
       in_part_.back()[to] = static_cast<std::int64_t>(row);
       if (part.complete[row]) ranks[to] += part.node_ranks;
     }
@@ -156,8 +194,8 @@ std::vector<RowRun> Rows::runs(std::size_t part, hsize_t from, hsize_t upto,
   std::vector<RowRun> runs;
   upto = std::min<hsize_t>(upto, of_part_[part].size());
   for (hsize_t row = from; row < upto; ++row) {
-    if (!written.empty() && (row >= written.size() || !written[row])) continue;
     if (of_part_[part][row] < 0) continue;
+    if (!written.empty() && (row >= written.size() || !written[row])) continue;
     const auto to = static_cast<hsize_t>(of_part_[part][row]);
     RowRun* last = runs.empty() ? nullptr : &runs.back();
     const bool is_next = last && row == last->from + last->count;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@ namespace leat::hdf5 {
 
 struct Part {
   std::string path;  ///< of the file
-  std::string name;  ///< without folder and ending: "rank000004"
-  Id file;
+  std::string
+      name;  ///< without folder and ending: "rank000004"; of a server that has several, each another one
+  std::string root;  ///< where it is in the file: "", or "rank000004/" in one that servers share
+  Id file;           ///< or that group of it
   std::string iteration_name;  ///< of the dataset with the numbers of iterations
   std::string rows_name;       ///< of what rows are called after: those, or the times
   std::int64_t ranks = 0, first_rank = 0, node_ranks = 0, started_ns = 0;
@@ -45,8 +48,12 @@ const Part& part_with_rows(const std::vector<Part>& parts);
 std::vector<Part> open_parts(const std::string& folder,
                              std::vector<std::string>* left_out = nullptr);
 
-// The iterations of a view: those that any part has, in ascending order. Where a server went on with ranks of another one, it may
-// have been given an iteration that the one before had stored already: that one's counts.
+/// Of all servers that have a part in this file, ascending.
+std::set<std::int64_t> iterations_in_shared(const std::string& path);
+
+// The iterations of a view: those that any part has, in ascending order. What a server has stored twice, in two of its
+// files, counts where it was begun first. Where a server went on with ranks of another one, it may have been given an iteration
+// that the one before had stored already: that one's counts.
 
 /// `count` rows of a part, from `from` on, that are rows of the view: from `to` on, `step` apart.
 struct RowRun {
@@ -72,8 +79,7 @@ class Rows {
   std::vector<std::int64_t> numbers_;
   std::vector<std::uint8_t> complete_;
   std::vector<std::vector<std::int64_t>> in_part_;
-  std::vector<std::vector<std::int64_t>>
-      of_part_;  // row of the view for each of the part; -1: it does not count
+  std::vector<std::vector<std::int64_t>> of_part_;  // row of the view for each of the part; -1
 };
 
 }  // namespace leat::hdf5

@@ -42,8 +42,9 @@ fs::path folder_with_parts(const fs::path& folder) {
   std::string names;
   for (const fs::path& one : inside) names += "\n  " + one.string();
   throw std::runtime_error(
-      inside.empty() ? folder.string() + " has no files of a run on several nodes, rank*.h5"
-                     : folder.string() + " has the parts of several runs; name one:" + names);
+      inside.empty()
+          ? folder.string() + " has no files of a run on several nodes, rank*.h5 or shared*.h5"
+          : folder.string() + " has the parts of several runs; name one:" + names);
 }
 
 std::string name_in(const fs::path& part) {
@@ -144,8 +145,9 @@ std::string described(const std::string& path, const ViewFacts& facts) {
   const auto count = [](std::uint64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   };
-  std::string text =
-      path + ": " + count(facts.parts, "part") + ", " + count(facts.iterations, "iteration");
+  std::string text = path + ": " + count(facts.parts, "part") +
+                     (facts.files < facts.parts ? " in " + count(facts.files, "file") : "") + ", " +
+                     count(facts.iterations, "iteration");
   const std::int64_t missing = facts.ranks - facts.ranks_in_parts;
   if (missing > 0)
     text += "; the parts of " + std::to_string(missing) + " of its " + std::to_string(facts.ranks) +

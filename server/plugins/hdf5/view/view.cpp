@@ -119,7 +119,7 @@ std::string dimension_name(hid_t dataset, unsigned d) {
 std::vector<std::string> datasets_in(hid_t file, const std::string& group) {
   const std::string what = "cannot read the group /" + group;
   if (!group.empty() && !is_in(file, group)) return {};
-  const Id top(H5Gopen2(file, ("/" + group).c_str(), H5P_DEFAULT), what);
+  const Id top(H5Gopen2(file, group.empty() ? "." : group.c_str(), H5P_DEFAULT), what);
   std::vector<std::string> datasets;
   for (const std::string& name : names_in(top, true)) {
     const std::string path = group.empty() ? name : group + "/" + name;
@@ -157,7 +157,8 @@ void map(hid_t creation, const VirtualPlan& plan, const Mapping& mapping) {
   const Id from = space_of(plan.source_extents[mapping.part]), to = growing_space(plan.extents);
   select(from, mapping.from, mapping.from_count, mapping.times, mapping.from_step);
   select(to, mapping.to, mapping.to_count, mapping.times, mapping.to_step);
-  check(H5Pset_virtual(creation, to, plan.files[mapping.part].c_str(), plan.source.c_str(), from),
+  check(H5Pset_virtual(creation, to, plan.files[mapping.part].c_str(),
+                       (plan.roots[mapping.part] + plan.source).c_str(), from),
         "mapping " + plan.name);
 }
 
@@ -238,6 +239,7 @@ VirtualPlan plan_for(const View& view, const std::string& name, const std::strin
   plan.files = view.files;
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     const hid_t file = view.parts[part].file;
+    plan.roots.push_back(view.parts[part].root);
     const bool is_there = left_out.count(part) == 0 && is_dataset(file, source);
     plan.source_extents.push_back(is_there ? extents_in(file, source) : Shape{});
   }

@@ -63,6 +63,7 @@ struct VirtualPlan {
   std::string name, source;
   Shape extents;
   std::vector<std::string> files;  ///< of the parts, as the view names them
+  std::vector<std::string> roots;  ///< where the parts are in them: Part::root
   std::vector<Shape> source_extents;
   std::vector<Mapping> mappings;
 };
