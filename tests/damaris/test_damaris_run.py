@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from leat_run import BUILD, Run, data, same_bits
+from nodes_run import NodesRun
 
 LEAT = pathlib.Path(os.environ["LEAT_BUILD"]) / "bin" / "leat"
 HEAD = """<?xml version="1.0"?>
@@ -199,3 +200,27 @@ def test_step_6_of_the_page_gives_an_xml_that_runs(tmp_path, name):
     with Run(tmp_path, own, environment={"LEAT_PLACE": "process"}) as run:
         run.init()
         run.finish()
+
+
+def test_a_collective_file_is_one_of_all_nodes(tmp_path):
+    """It has all iterations, in each of which are the values that a file of one node has."""
+    text = HEAD.format(language="c", layout=LAYOUTS["c"])
+    expected = stored(tmp_path / "one", text, ranks=2)
+    folder = tmp_path / "nodes"
+    folder.mkdir()
+    with NodesRun(folder, text, [[0], [1]]) as run:
+        for rank in run.init():
+            rank.must("set_int", "size", 2)
+            rank.must("set_position", "1OVERBG", 0, f"{rank.number * 4},0")
+            assert rank.write("coord/x", 8 * 4, 7).ok
+        for iteration in range(3):
+            for rank in run.ranks:
+                assert rank.write("1OVERBG", 6 * 6 * 8, 100 * iteration + rank.number).ok
+                rank.end()
+        run.finish()
+        assert sorted(os.listdir(folder / "out")) == ["run.h5", "run.parts"]
+        assert [path.name for path in (folder / "out").glob("run.parts/*/*")] == ["shared000.h5"]
+    with h5py.File(folder / "out" / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 2] and file["1OVERBG"].attrs["units"] == b"K"
+        for row, iteration in enumerate((0, 2)):
+            assert same_bits(file["1OVERBG"][row], expected[iteration])

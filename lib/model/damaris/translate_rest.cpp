@@ -74,6 +74,7 @@ void add_layout(XmlElement& to, const XmlElement& store, const XmlAttribute* dom
                : mode->text == "CollectiveTest" ? "Collective"
                                                 : mode->text);
   }
+  if (is_collective_store(store)) add_option(to, *option_of(store, "FileMode"), "files", "1");
   if (domains) add_option(to, store, "domains", domains->value);
   const std::string order = orders.option_of(value_of(store, "name"));
   if (!order.empty()) add_option(to, store, "select-file", order);

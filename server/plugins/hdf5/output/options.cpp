@@ -121,10 +121,13 @@ std::optional<Misfit> misfit_among(const std::map<std::string, std::string>& opt
     if (!is_damaris && options.count(name) > 0)
       return Misfit{name, std::string("option ") + name + " is one of layout=\"damaris\" only"};
   }
-  if (is_damaris && options.count(kFiles) > 0)
+  const auto mode = options.find(kFileMode);
+  const bool is_collective =
+      mode != options.end() && file_mode_from(mode->second) == FileMode::collective;
+  if (is_damaris && !is_collective && options.count(kFiles) > 0)
     return Misfit{kFiles,
-                  "files=\"...\" is for files of Leat's own layout: layout=\"damaris\" "
-                  "makes a file for each iteration of each server"};
+                  "option files with layout=\"damaris\" is for file-mode=\"Collective\" only: "
+                  "other files of Damaris are of one server each"};
   return std::nullopt;
 }
 

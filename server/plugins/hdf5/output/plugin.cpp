@@ -2,6 +2,7 @@
 // The store as a plugin: what the server looks for in the library.
 #include <variant>
 
+#include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/output/damaris_store.hpp"
 #include "server/plugins/hdf5/output/file_count.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
@@ -38,9 +39,20 @@ class ChosenStore {
   static bool is_damaris(const leat_run& run) {
     return option(run.options, run.option_count, kLayout) == kDamarisLayout;
   }
+  // Damaris' one file of all ranks has an iteration; here it has all of them. The order of select-file is one of files of one server.
+  static bool is_one_file_of_several_nodes(const leat_run& run) {
+    const auto has = [&run](const char* name) {
+      return !option(run.options, run.option_count, name).empty();
+    };
+    return is_one_of_several_nodes(run) && has(kFiles) && !has(kSelectFile);
+  }
   static Any chosen(const leat_run& run, const Host& host) {
-    if (is_damaris(run)) return Any(std::in_place_type<DamarisStore>, run, host);
     check_options(run);
+    if (is_damaris(run) && !is_one_file_of_several_nodes(run))
+      return Any(std::in_place_type<DamarisStore>, run, host);
+    if (is_damaris(run))
+      host.info(std::string("file-mode=\"Collective\" on several nodes: all of them write ") +
+                wanted_path(run) + ", one file of the whole run, in Leat's own layout");
     if (const int files = shared_files(run, host); files > 0)
       return Any(std::in_place_type<SharedStore>, run, host, files);
     return Any(std::in_place_type<Store>, run, host);
