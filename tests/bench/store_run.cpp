@@ -42,6 +42,8 @@ std::vector<double> some_data(std::size_t bytes) {
 StoreRun::StoreRun(const leat_plugin& plugin, const std::string& folder, const StorePlan& plan)
     : plugin_(plugin), plan_(plan), data_(some_data(plan.bytes)), folder_(folder) {
   options_ = {{"folder", folder_.c_str()}, {"exists", "replace"}};
+  if (!plan_.files.empty()) options_.push_back({"files", plan_.files.c_str()});
+  data_[0] = plan.server + 1;
   if (!plan_.durability.empty()) options_.push_back({"durability", plan_.durability.c_str()});
   for (int i = 0; i < plan.variables; ++i) names_.push_back("v" + std::to_string(i));
   for (int i = 0; i < plan.variables; ++i) add_variable(i);
@@ -53,7 +55,8 @@ StoreRun::StoreRun(const leat_plugin& plugin, const std::string& folder, const S
   run_.store = "out";
   run_.xml = "";
   run_.node_ranks = 1;
-  run_.ranks = plan.layout == Layout::part ? 2 : 1;
+  run_.ranks = plan.layout == Layout::part ? plan.servers : 1;
+  run_.first_rank = plan.server;
   run_.variables = variables_.data();
   run_.variable_count = variables_.size();
   run_.variable_stride = sizeof(leat_variable);
@@ -67,6 +70,11 @@ StoreRun::StoreRun(const leat_plugin& plugin, const std::string& folder, const S
   run_.mesh_count = plan.layout == Layout::amr ? 1 : 0;
   run_.mesh_stride = sizeof mesh_;
   if (plugin_.open(&run_, &host_, &state_) != 0) give_up("the store does not open");
+}
+
+std::int32_t StoreRun::turn_of(void* self, std::int32_t files) {
+  const auto& plan = static_cast<StoreRun*>(self)->plan_;
+  return plan.shared_file ? plan.shared_file(files) : -1;
 }
 
 void StoreRun::iteration(std::int64_t number) {
@@ -112,8 +120,10 @@ void StoreRun::add_block(int variable, int number) {
   block.block = static_cast<std::uint32_t>(number);
   block.extent[0] = static_cast<std::int64_t>(plan_.bytes / sizeof(double));
   block.has_position = variables_[static_cast<std::size_t>(variable)].has_global;
-  block.position[0] = number * block.extent[0];
-  block.global[0] = plan_.blocks * block.extent[0] * (plan_.layout == Layout::part ? 2 : 1);
+  const bool is_part = plan_.layout == Layout::part;
+  block.rank = is_part ? plan_.server : 0;
+  block.position[0] = (block.rank * plan_.blocks + number) * block.extent[0];
+  block.global[0] = plan_.blocks * block.extent[0] * (is_part ? plan_.servers : 1);
   if (plan_.layout == Layout::amr) make_patch(&block);
   block.data = data_.data();
   block.bytes = plan_.bytes;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct StorePlan {
   std::size_t bytes = 8;
   int parameters = 0;
   std::string durability = {};
+  int servers = 2, server = 0;                                       ///< of Layout::part
+  std::string files = {};                                            ///< that they share
+  std::function<std::int32_t(std::int32_t files)> shared_file = {};  ///< as leat_host has it
 };
 
 /// All variables are written in each iteration. The file is "bench.h5" in the folder, of a part
@@ -50,6 +54,7 @@ class StoreRun {
   void add_block(int variable, int number);
   void make_patch(leat_block* block) const;
   static void log(void*, int level, const char* message);
+  static std::int32_t turn_of(void* self, std::int32_t files);
 
   const leat_plugin& plugin_;
   StorePlan plan_;
@@ -62,8 +67,8 @@ class StoreRun {
   std::vector<leat_block> blocks_;
   std::vector<leat_parameter> parameters_;
   leat_run run_{};
-  leat_host host_{sizeof(leat_host), nullptr, log,    [](void*) { return ""; }, nullptr, nullptr,
-                  nullptr,           nullptr, nullptr};
+  leat_host host_{sizeof(leat_host), this,    log,    [](void*) { return ""; }, nullptr, nullptr,
+                  nullptr,           nullptr, turn_of};
   void* state_ = nullptr;
 };
 

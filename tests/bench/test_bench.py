@@ -5,6 +5,7 @@ measured. How fast anything is is no test's business."""
 import os
 import shutil
 import sys
+import types
 from xml.etree import ElementTree
 
 import numpy as np
@@ -279,3 +280,10 @@ def test_what_was_on_which_core_is_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(schedules_bench, "SCHEDULES", {"server": "process", "dynamic": "thread"})
     schedules_bench.cores_picture(tmp_path, {"md_tbb, long parallel": {"rounds": 5}}, tmp_path / "cores.png")
     assert (tmp_path / "cores.png").read_bytes().startswith(b"\x89PNG") and len(list(tmp_path.glob("**/analytics-*"))) == 0
+
+
+def test_files_that_servers_share_show_what_files_of_their_own_do(tmp_path):
+    """The section compares both views itself."""
+    section = SECTIONS["files"]
+    data = section.measure(types.SimpleNamespace(folder=tmp_path, quick=True, say=print))
+    assert "the same into 2 files" in section.page(data) and "at most 1 at one time" in section.page(data)

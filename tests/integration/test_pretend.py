@@ -155,6 +155,32 @@ def test_four_pretended_nodes_give_the_bits_of_one_node(tmp_path):
 
 
 @with_nodes
+@pytest.mark.parametrize("end", [None, signal.SIGKILL, signal.SIGSTOP])
+def test_pretended_nodes_share_files_in_turn(tmp_path, end):
+    """Also when one of their servers is killed, or stopped for longer than others wait for it."""
+    steps = 41 if end is None else 2001
+    for name in ("pretended", "real"):
+        heat_xml(tmp_path / name, timeout="6s")
+    config = tmp_path / "pretended" / "heat.xml"
+    config.write_text(re.sub(r'(<store [^>]*type="hdf5")', r'\1 files="2" max-writers="2"', config.read_text()))
+    assert 'files="2"' in config.read_text()
+    run = start(tmp_path / "pretended", steps)
+    if end is not None:
+        wait_until(has_stored(tmp_path / "pretended"), "nothing is stored")
+        (server, *_) = [pid for pid in below(run.pid) if words_of(pid)[0].endswith("leatd")]
+        os.kill(server, end)
+        if end == signal.SIGSTOP:
+            time.sleep(3)
+            os.kill(server, signal.SIGCONT)
+    ended(run)
+    mpirun(8, "heat", "heat.xml", steps, cwd=tmp_path / "real")
+    (iterations, field), (expected, same) = values(tmp_path / "pretended"), values(tmp_path / "real")
+    assert iterations == expected and same_bits(field, same)
+    names = {path.name for path in (tmp_path / "pretended" / "heat.parts").glob("*/*.h5")}
+    assert {"shared000.h5", "shared001.h5"} <= names and (end is not None or len(names) == 2)
+
+
+@with_nodes
 def test_servers_that_have_met_by_their_ranks_reach_each_other_by_a_folder(tmp_path):
     heat_xml(tmp_path)
     config = tmp_path / "heat.xml"

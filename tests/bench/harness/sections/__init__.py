@@ -10,6 +10,7 @@ from . import (
     coordinated,
     damaris,
     end_to_end,
+    files,
     network,
     places,
     plans,
@@ -35,4 +36,5 @@ SECTIONS = {
     "network": network,
     "staging": staging,
     "cluster": cluster,
+    "files": files,
 }
