@@ -15,6 +15,8 @@ using os::WaitBudget;
 
 // Other threads wait less for such a copy than letting go of the lock, and taking it again, costs.
 constexpr std::uint64_t kShortCopy = 4096;
+// For memory of what has come from another server: no rank waits for that.
+constexpr std::int64_t kPatienceNs = 60'000'000'000;
 // Of a shorter one the time is not worth what looking at the clock costs.
 constexpr std::uint64_t kTimedCopy = 32 * 1024;
 
@@ -74,23 +76,23 @@ inline Status BlockWriter::reserve(const Call& call, std::uint32_t variable, std
     return Status::OK;
   }
   const BlockShape shape = known;  // another thread may change it while this one waits
-  const Status status = await_memory(call, variable, shape.bytes, offset);
+  Status status = await_memory(call, channel_.budget(), shape.bytes, offset);
   if (status == Status::OK) begin_block(*offset, variable, block, shape);
+  if (status != Status::OK && status != Status::DROPPED)
+    status = lose_for(call, status, variable, shape.bytes);
   return status;
 }
 
-[[gnu::noinline]] Status BlockWriter::await_memory(const Call& call, std::uint32_t variable,
+[[gnu::noinline]] Status BlockWriter::await_memory(const Call& call, WaitBudget budget,
                                                    std::uint64_t bytes, std::uint64_t* offset) {
   const InsideTime time(channel_);
-  WaitBudget budget = channel_.budget();
   const std::int64_t iteration = channel_.iteration();
   Status status = channel_.reserve(call.lock, budget, bytes, iteration, offset);
   if (status == Status::ERROR_FULL && drops_iterations_ && iteration == channel_.iteration()) {
     wrote_since_end_ = true;  // so that leat_finalize ends it, which says the same once more
     status = channel_.drop(iteration);
   }
-  if (status == Status::OK || status == Status::DROPPED) return status;
-  return lose_for(call, status, variable, bytes);
+  return status;
 }
 
 [[gnu::noinline]] Status BlockWriter::lose_for(const Call& call, Status status,
@@ -235,8 +237,16 @@ Status BlockWriter::alloc_as(const Call& call, std::uint32_t variable, std::uint
   if (!variables_.wanted(variable, channel_.iteration())) return Status::UNWANTED;
   if (channel_.is_dropped(channel_.iteration())) return Status::DROPPED;
   std::uint64_t offset = 0;
-  const Status status = reserve(call, variable, block, shape, &offset);
-  if (status == Status::OK) *data = segment_.at<char>(offset + sizeof(shm::BlockHeader));
+  const WaitBudget budget = drops_iterations_ ? channel_.budget() : WaitBudget(kPatienceNs);
+  const Status status = channel_.reserve_at_once(shape.bytes, &offset)
+                            ? Status::OK
+                            : await_memory(call, budget, shape.bytes, &offset);
+  if (status == Status::ERROR_FULL && channel_.memory().requests().refusal().in_use == 0)
+    return Status::ERROR_TIMEOUT;
+  if (status == Status::DROPPED) return status;
+  if (status != Status::OK) return lose_for(call, status, variable, shape.bytes);
+  begin_block(offset, variable, block, shape);
+  *data = segment_.at<char>(offset + sizeof(shm::BlockHeader));
   return status;
 }
 

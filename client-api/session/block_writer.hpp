@@ -36,7 +36,8 @@ class BlockWriter {
 
   // Blocks that another server of the run has taken from this rank already, as it has them; for staging nodes.
 
-  /// Memory for the data, which the caller fills. UNWANTED, DROPPED: nobody wants them.
+  /// Memory for the data, which the caller fills. UNWANTED, DROPPED: nobody wants them. ERROR_TIMEOUT: there was none in time,
+  /// and nothing is lost by that: the caller may ask again.
   Status alloc_as(const Call& call, std::uint32_t variable, std::uint32_t block,
                   const BlockShape& shape, void** data);
   /// `checksum`: CRC-32C of what is at `data` now; null: it is computed where the XML asks for one.
@@ -83,7 +84,7 @@ class BlockWriter {
   /// it waits.
   Status reserve(const Call& call, std::uint32_t variable, std::uint32_t block,
                  const BlockShape& known, std::uint64_t* offset);
-  Status await_memory(const Call& call, std::uint32_t variable, std::uint64_t bytes,
+  Status await_memory(const Call& call, os::WaitBudget budget, std::uint64_t bytes,
                       std::uint64_t* offset);
   void begin_block(std::uint64_t offset, std::uint32_t variable, std::uint32_t block,
                    const BlockShape& shape) noexcept;

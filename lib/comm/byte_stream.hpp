@@ -46,6 +46,7 @@ class ByteStream {
   bool has_more_within(std::int64_t ns);
   /// From any thread: who waits gives up.
   void give_up() noexcept;
+  bool is_given_up() const noexcept { return given_up_.load(std::memory_order_relaxed); }
   const std::string& why_broken() const noexcept { return why_broken_; }
   /// "10.1.0.3:4000", of the other end.
   const std::string& peer() const noexcept { return peer_; }

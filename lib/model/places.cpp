@@ -111,6 +111,9 @@ Model part_of(Model model, At at) {
   Architecture& architecture = model.architecture;
   const StagingFields& staging = architecture.staging;
   architecture.place = Place::process;
+  // What comes was taken from its rank already: it is too late to refuse it.
+  if (architecture.overflow_policy == OverflowPolicy::error)
+    architecture.overflow_policy = OverflowPolicy::wait;
   architecture.servers = 1;
   if (staging.cores > 0) architecture.dedicated_cores = staging.cores;
   if (staging.buffer_bytes > 0) architecture.buffer_bytes = staging.buffer_bytes;

@@ -214,22 +214,27 @@ void Source::take_signal(const std::string& text) {
   }
 }
 
-// What finds no memory in time is said to be lost by the session, which counts it; its bytes are read all the same.
+// Its sender has given it away, so it is waited for memory until the sender gives up, however long that takes. What can never
+// have any is said to be lost by the session, which counts it; its bytes are read all the same.
 bool Source::take_block(const BlockHead& head) {
   Rank* const rank = rank_of(head.rank);
   void* data = nullptr;
   Status status = rank && head.dims <= kMaxDims ? Status::OK : Status::ERROR_ARGUMENT;
-  if (status == Status::OK) {
-    Lock lock(mutex_);
-    const Call call{kCall, lock};
-    status =
-        rank->session->blocks().alloc_as(call, head.variable, head.block, shape_of(head), &data);
-  }
+  if (status == Status::OK) status = await_memory(*rank, head, &data);
   if (static_cast<int>(status) < 0) ++refused_;
   if (data)
     pending_.push_back({rank->session.get(), data,
                         head.has_checksum ? std::optional(head.checksum) : std::nullopt});
   return conversation_->receive_data(head, data, timeout_ns_);
+}
+
+Status Source::await_memory(Rank& rank, const BlockHead& head, void** data) {
+  Lock lock(mutex_);
+  const Call call{kCall, lock};
+  Status status = Status::ERROR_TIMEOUT;
+  while (status == Status::ERROR_TIMEOUT && !conversation_->stream().is_given_up())
+    status = rank.session->blocks().alloc_as(call, head.variable, head.block, shape_of(head), data);
+  return status;
 }
 
 void Source::hand_over() {

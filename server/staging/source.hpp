@@ -72,6 +72,7 @@ class Source {
   void take_signal(const std::string& text);
   End serve_until_the_end();
   bool take_block(const BlockHead& head);
+  Status await_memory(Rank& rank, const BlockHead& head, void** data);
   void hand_over();
   void forget_pending();
   void end_iteration(const std::string& text);

@@ -14,6 +14,8 @@ using nlohmann::json;
 
 constexpr std::int64_t kConnect = 5 * kSecond;
 constexpr std::int64_t kGlance = kSecond / 5;
+// A staging node without memory takes no bytes, and says that it lives: its silence ends what is sent.
+constexpr std::int64_t kForEver = std::int64_t{1} << 60;
 // The first answer may have to wait for a server to start, or for all servers of the run to ask.
 constexpr std::int64_t kAnswer = 90 * kSecond;
 
@@ -43,9 +45,7 @@ Result<json> answer_to(Conversation& conversation, const json& hello,
 
 }  // namespace
 
-Result<std::int64_t> Link::ask_plan(const comm::Offer& first, std::int64_t limit_ns, Share* share,
-                                    const RankList& own) {
-  (void)limit_ns;
+Result<std::int64_t> Link::ask_plan(const comm::Offer& first, Share* share, const RankList& own) {
   Result<std::unique_ptr<Conversation>> conversation = call(first);
   if (!conversation) return conversation.error();
   const Result<json> answer = answer_to(
@@ -78,7 +78,6 @@ Result<std::unique_ptr<Link>> Link::open(const comm::Offer& card, const Caller& 
 
 Link::Link(std::unique_ptr<Conversation> conversation, const Caller& caller)
     : conversation_(std::move(conversation)),
-      limit_ns_(caller.limit_ns),
       silence_ns_(caller.silence_ns),
       progress_(caller.progress) {}
 
@@ -104,12 +103,12 @@ void Link::be_at_work(bool at_work) {
 
 bool Link::send(FrameKind kind, const std::string& text) {
   be_at_work(true);
-  return conversation_->send(kind, text, limit_ns_);
+  return conversation_->send(kind, text, kForEver);
 }
 
 bool Link::send_block(const BlockHead& head, const void* data) {
   be_at_work(true);
-  return conversation_->send_block(head, data, limit_ns_);
+  return conversation_->send_block(head, data, kForEver);
 }
 
 bool Link::await(const std::function<bool()>& has_come) {

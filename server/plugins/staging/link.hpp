@@ -26,7 +26,6 @@ struct Caller {
   RankList own;
   std::string node;                  ///< for people
   std::string xml;                   ///< that both ends have read
-  std::int64_t limit_ns = 0;         ///< in which not a byte moves
   std::int64_t silence_ns = 0;       ///< in which a staging node that is at work says nothing
   std::function<void()> progress{};  ///< it says that it gets something done
 };
@@ -35,8 +34,7 @@ struct Caller {
 class Link {
  public:
   /// Which staging node, by asking the first of all of them; `share` gets its ranks.
-  static Result<std::int64_t> ask_plan(const comm::Offer& first, std::int64_t limit_ns,
-                                       Share* share, const RankList& own);
+  static Result<std::int64_t> ask_plan(const comm::Offer& first, Share* share, const RankList& own);
   /// `limit_ns`: of a place that has known the caller before; 0: a server may have to be started there.
   static Result<std::unique_ptr<Link>> open(const comm::Offer& card, const Caller& caller,
                                             std::int64_t limit_ns = 0);
@@ -65,7 +63,7 @@ class Link {
   void be_at_work(bool at_work);
 
   std::unique_ptr<Conversation> conversation_;
-  std::int64_t limit_ns_, silence_ns_;
+  std::int64_t silence_ns_;
   std::function<void()> progress_;
   std::int64_t ended_ = -1;
   std::atomic<std::int64_t> stored_{-1};

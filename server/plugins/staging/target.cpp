@@ -46,7 +46,6 @@ Target::Target(Settings settings, Host host)
     : settings_(std::move(settings)), host_(host), folder_(folder_of_cards(settings_.simulation)) {
   const auto timeout_ns = static_cast<std::int64_t>(settings_.timeout_seconds * 1e9);
   await_cards_ns_ = std::min(kAwaitCards, timeout_ns / 4 * 3);
-  settings_.caller.limit_ns = timeout_ns + 10 * kSecond;
   settings_.caller.silence_ns = std::max(kLeastSilence, timeout_ns / 4);
 }
 
@@ -99,7 +98,7 @@ bool Target::begin() {
   if (!first) return false;
   Share& share = settings_.caller.share;
   const Result<std::int64_t> node =
-      Link::ask_plan(*first, settings_.caller.limit_ns, &share, settings_.caller.own);
+      Link::ask_plan(*first, &share, settings_.caller.own);
   if (!node) why_ = node.error().message;
   if (!node) return false;
   const std::optional<comm::Offer> card = card_within(*node, await_cards_ns_);
