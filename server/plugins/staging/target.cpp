@@ -87,24 +87,44 @@ std::optional<comm::Offer> Target::card_within(std::int64_t number, std::int64_t
   for (const os::Deadline deadline = os::Deadline::in_ns(ns);; os::sleep_ns(kSecond / 20)) {
     if (std::optional<comm::Offer> card = card_of(folder_, number)) return card;
     if (deadline.passed()) break;
+    settings_.caller.progress();
   }
   why_ = "staging node " + std::to_string(number) + " is not there: `leat staging " +
          settings_.config + "` on each of them starts it";
   return std::nullopt;
 }
 
+// A card that nobody answers for may be of one that was killed in an earlier run: the next one has another card.
+bool Target::reach(std::int64_t number, const Attempt& attempt) {
+  for (const os::Deadline deadline = os::Deadline::in_ns(await_cards_ns_);; os::sleep_ns(kSecond / 5)) {
+    const std::optional<comm::Offer> card = card_within(number, deadline.left_ns());
+    if (!card) return false;
+    const Result<void> done = attempt(*card);
+    if (done) return true;
+    why_ = done.error().message;
+    if (done.error().status == Status::ERROR_CONFIG || deadline.passed()) return false;
+    settings_.caller.progress();
+  }
+}
+
 bool Target::begin() {
-  const std::optional<comm::Offer> first = card_within(0, await_cards_ns_);
-  if (!first) return false;
-  Share& share = settings_.caller.share;
-  const Result<std::int64_t> node =
-      Link::ask_plan(*first, &share, settings_.caller.own);
-  if (!node) why_ = node.error().message;
-  if (!node) return false;
-  const std::optional<comm::Offer> card = card_within(*node, await_cards_ns_);
-  if (!card || !connect(*card)) return false;
-  place_ = *node;
-  card_ = *card;
+  std::int64_t node = 0;
+  const Attempt ask = [&](const comm::Offer& card) -> Result<void> {
+    const Result<std::int64_t> asked =
+        Link::ask_plan(card, &settings_.caller.share, settings_.caller.own);
+    if (!asked) return asked.error();
+    node = *asked;
+    return {};
+  };
+  const Attempt open = [&](const comm::Offer& card) -> Result<void> {
+    Result<std::unique_ptr<Link>> link = Link::open(card, settings_.caller);
+    if (!link) return link.error();
+    link_ = std::move(*link);
+    card_ = card;
+    return {};
+  };
+  if (!reach(0, ask) || !reach(node, open)) return false;
+  place_ = node;
   host_.info("sends to " + name_of_place());
   note();
   return true;

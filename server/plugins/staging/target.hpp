@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,8 @@ class Target {
  private:
   static constexpr std::int64_t kLocal = -1, kNone = -2;
 
+  using Attempt = std::function<Result<void>(const comm::Offer&)>;
+  bool reach(std::int64_t number, const Attempt& attempt);
   bool begin();
   bool go_on_after_a_server();
   bool try_again_there();
