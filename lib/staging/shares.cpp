@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
 namespace leat::staging {
 namespace {
@@ -40,6 +41,8 @@ std::vector<std::int64_t> plan_of(const std::vector<RankList>& servers, std::int
                                              std::max<std::size_t>(1, 2 * all)));
     before += servers[each].size();
   }
+  std::set<std::int64_t> used(plan.begin(), plan.end());
+  for (std::int64_t& each : plan) each = std::distance(used.begin(), used.find(each));
   return plan;
 }
 

@@ -168,9 +168,12 @@ void Node::take_away_ended() {
     each = each->is_over ? served_.erase(each) : std::next(each);
 }
 
-// A staging node without a share goes when the first one has.
-bool Node::first_is_gone() const {
-  if (options_.local || card_->number() == 0 || !card_of(folder_, 0)) return false;
+// A staging node without a share goes when the first one has. The first one, which tells shares, has one unless its servers
+// went elsewhere.
+bool Node::first_is_gone() {
+  if (options_.local || card_->number() == 0) return false;
+  if (!card_of(folder_, 0)) return has_seen_first_;  // it takes its card along
+  has_seen_first_ = true;
   return static_cast<bool>(os::lock_file(folder_ + "/0.lock", 0));
 }
 
@@ -183,7 +186,9 @@ bool Node::is_over() {
   if (idle_since_ns_ == 0) idle_since_ns_ = now_ns;
   const bool was_long = now_ns - idle_since_ns_ > kLinger;
   if (!options_.local && card_->is_gone()) return true;
-  if (!has_served_) return was_long && !options_.local && card_->number() != 0 && first_is_gone();
+  const bool first_has_gone = was_long && first_is_gone();
+  if (!has_served_ && has_planned_) return now_ns - idle_since_ns_ > kRegister + timeout_ns();
+  if (!has_served_) return first_has_gone;
   const bool all_came = std::all_of(waiting_.begin(), waiting_.end(),
                                     [](const auto& each) { return each.second.empty(); });
   return was_long && (all_came || now_ns - idle_since_ns_ > timeout_ns());
@@ -213,6 +218,7 @@ void Node::answer_plan(Conversation& conversation, const Frame& hello) {
       registry_.ask(said.at("run"), said.at("all"), said.at("own").get<RankList>(),
                     model_.architecture.staging.nodes,
                     std::min(kRegister, (timeout_ns() - 10 * kSecond) / 4 * 3));
+  has_planned_ = true;
   conversation.send(FrameKind::answer, json{{"node", answer.node}, {"ranks", answer.ranks}}.dump(),
                     kHandshake);
 }

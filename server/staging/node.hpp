@@ -87,7 +87,7 @@ class Node {
   void answer_plan(Conversation& conversation, const Frame& hello);
   void take_away_ended();
   bool is_over();
-  bool first_is_gone() const;
+  bool first_is_gone();
   std::int64_t timeout_ns() const;
   void say(const std::string& text);
 
@@ -103,6 +103,8 @@ class Node {
   std::map<std::string, RankList> waiting_;  // ranks of shares that have yet to come, by session
   std::map<std::string, std::shared_ptr<Source>> sources_;
   bool has_served_ = false, has_lost_ = false;
+  std::atomic<bool> has_planned_ = false;
+  bool has_seen_first_ = false;  // the card of the first staging node
   std::int64_t idle_since_ns_ = 0;
 };
 

@@ -96,7 +96,8 @@ std::optional<comm::Offer> Target::card_within(std::int64_t number, std::int64_t
 
 // A card that nobody answers for may be of one that was killed in an earlier run: the next one has another card.
 bool Target::reach(std::int64_t number, const Attempt& attempt) {
-  for (const os::Deadline deadline = os::Deadline::in_ns(await_cards_ns_);; os::sleep_ns(kSecond / 5)) {
+  for (const os::Deadline deadline = os::Deadline::in_ns(await_cards_ns_);;
+       os::sleep_ns(kSecond / 5)) {
     const std::optional<comm::Offer> card = card_within(number, deadline.left_ns());
     if (!card) return false;
     const Result<void> done = attempt(*card);

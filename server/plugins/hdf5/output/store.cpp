@@ -143,9 +143,7 @@ void Store::open() {
   name_.emplace(&output_, disk_.get(), host_);
 }
 
-std::string Store::own_group() const {
-  return output_.is_shared() ? name_of_part(run_) : "";
-}
+std::string Store::own_group() const { return output_.is_shared() ? name_of_part(run_) : ""; }
 
 void Store::continue_file() {
   const std::string group = own_group();
@@ -384,8 +382,7 @@ void Store::finish_file(const NameGuard::Content& content, bool with_ledger) {
 }
 
 void Store::note_losses() const {
-  const fs::path part =
-      fs::path(output_.path()).parent_path() / (name_of_part(run_) + ".h5");
+  const fs::path part = fs::path(output_.path()).parent_path() / (name_of_part(run_) + ".h5");
   note_losses_beside(part, losses_in(host_.ledger()));
 }
 

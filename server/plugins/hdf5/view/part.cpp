@@ -177,9 +177,9 @@ Rows::Rows(const std::vector<Part>& parts) {
     for (std::size_t row = 0; row < part.iterations.size(); ++row) {
       const auto at = std::lower_bound(numbers_.begin(), numbers_.end(), part.iterations[row]);
       const auto to = static_cast<std::size_t>(at - numbers_.begin());
-      const bool is_again =
-          part.goes_on() ? is_there_before(parts, part, part.iterations[row])
-                         : !stored.insert({part.first_rank, part.iterations[row]}).second;
+      const bool is_again = part.goes_on()
+                                ? is_there_before(parts, part, part.iterations[row])
+                                : !stored.insert({part.first_rank, part.iterations[row]}).second;
       of_part_.back().push_back(is_again ? -1 : static_cast<std::int64_t>(to));
       if (is_again) continue;
       in_part_.back()[to] = static_cast<std::int64_t>(row);
