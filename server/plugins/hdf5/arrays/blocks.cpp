@@ -10,6 +10,7 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
 
 namespace leat::hdf5 {
 
@@ -153,7 +154,8 @@ bool stays_single(const Target& target, const leat_variable& variable, const Blo
   // Coordinates of a dimension are as long as that.
   const bool is_like_it = first && (*first == extents || is_coordinate_variable(variable));
   if (is_known && !is_like_it) return false;
-  if (target.run.ranks != 1 || !is_only_block(blocks)) return false;
+  const bool is_part = is_one_of_several_nodes(target.run);  // of one rank, on a staging node
+  if (target.run.ranks != 1 || is_part || !is_only_block(blocks)) return false;
   target.blocks.note_single(number, extents);
   return true;
 }
