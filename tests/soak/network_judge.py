@@ -174,7 +174,7 @@ def judge(run):
 def judge_calls(run, job, said):
     for one in said:
         for call in one.calls:
-            limit = {"init": START_LIMIT, "finalize": FINALIZE_LIMIT}.get(call.kind, run.timeout)
+            limit = {"init": START_LIMIT, "finalize": run.finalize_limit}.get(call.kind, run.timeout)
             if call.kind not in ("init", "finalize"):
                 run.tally.worst = max(run.tally.worst, call.seconds - call.late)
             if call.seconds > limit + 0.1 + call.late + ALLOWANCE:

@@ -113,7 +113,8 @@ class Disturbed:
         self.folder, self.nodes, self.jobs, self.chance = folder, nodes, jobs, chance
         self.out, self.tally = folder / "out", Tally(runs=1)
         self.undone, self.story, self.begin = [], [], time.monotonic()
-        self.steers, self.has_disturbed_start, self.timeout = [], False, TIMEOUT
+        self.steers, self.has_disturbed_start = [], False
+        self.timeout, self.finalize_limit = TIMEOUT, network_judge.FINALIZE_LIMIT
 
     def tell(self, text):
         self.story.append(f"{time.monotonic() - self.begin:7.3f} {text}")

@@ -14,6 +14,7 @@ import clusters
 import groups
 import h5py
 import networks
+import stagings
 import test_resumed
 from judge import Output, Said, Tally, judge, judge_block, judge_tables
 from leat_run import Run, data, same_bits, xml
@@ -426,6 +427,7 @@ SCENARIOS = {
     "nodes disturbed in leat_init": (groups.nodes_disturbed_in_init, 1),
     "absent ranks with sync": (groups.absent_ranks_with_sync, 1),
     "nodes with a network": (networks.nodes_disturbed, 6),
+    "staging nodes": (stagings.staging_disturbed, 4),
     "function of the whole run": (clusters.function_of_the_whole_run, 2),
     "server rank dies in leat_split": (groups.server_rank_dies_in_split, 1),
 }
