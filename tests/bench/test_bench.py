@@ -286,4 +286,5 @@ def test_files_that_servers_share_show_what_files_of_their_own_do(tmp_path):
     """The section compares both views itself."""
     section = SECTIONS["files"]
     data = section.measure(types.SimpleNamespace(folder=tmp_path, quick=True, say=print))
-    assert "the same into 2 files" in section.page(data) and "at most 1 at one time" in section.page(data)
+    page = "\n".join(section.page(data))
+    assert "the same into 2 files" in page and "at most 1 at one time" in page

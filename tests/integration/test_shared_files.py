@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -207,8 +208,9 @@ def test_auto_is_a_file_of_each_server_elsewhere(tmp_path):
 # ---- faults
 
 
-def test_all_servers_are_killed_again_and_again_and_each_value_is_there(tmp_path):
-    with NodesRun(tmp_path, text_of(2), NODES) as run:
+@pytest.mark.parametrize("durability", ["iteration", "close", "none"])
+def test_all_servers_are_killed_again_and_again_and_each_value_is_there(tmp_path, durability):
+    with NodesRun(tmp_path, text_of(2, f'durability="{durability}"'), NODES) as run:
         ranks = run.init()
         for begin in range(0, 12, 4):
             iterate(ranks, range(begin, begin + 4))
@@ -217,6 +219,43 @@ def test_all_servers_are_killed_again_and_again_and_each_value_is_there(tmp_path
         iterate(ranks, range(12, 14))
         run.finish()
     expect(tmp_path / "run.h5", 14)
+
+
+def rows_of(path, group):
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            return len(file[group]["iteration"])
+    except (OSError, KeyError):  # it is not there yet
+        return 0
+
+
+def test_a_commit_that_fails_costs_the_iteration_of_its_server_and_nobody_elses(tmp_path):
+    """The file of six servers is full for one of them, for a while."""
+    columns, lost = 10_000, range(2, 4)
+    with NodesRun(tmp_path, text_of(1, columns=columns), NODES) as run:
+        ranks = run.init()
+        iterate(ranks, range(2), columns)
+        shared = tmp_path / "run.parts" / run.session / "shared000.h5"
+        wait_until(lambda: all(rows_of(shared, f"rank{n:06}") == 2 for n in range(6)), "two iterations")
+        server = run.server_of(3)
+        resource.prlimit(server, resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+        iterate(ranks, lost, columns)
+        wait_until(lambda: rows_of(shared, "rank000005") == 4 and "iteration 3: " in ranks[3].stderr(), "they wait for each other")
+        resource.prlimit(server, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        iterate(ranks, range(4, 6), columns)
+        statuses = [answer.status for answer in run.finalize()]
+    assert statuses == ["LEAT_OK"] * 3 + ["LEAT_ERROR_LOST"] + ["LEAT_OK"] * 2
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == list(range(6))
+        assert file["leat/iteration_complete"][:].tolist() == [1, 1, 0, 0, 1, 1]
+        assert file.attrs["lost"] > 0
+        for row in range(6):
+            for rank in range(6):
+                there = file["u"][row, 2 * rank:2 * rank + 2]
+                if rank == 3 and row in lost:
+                    assert np.isnan(there).all()
+                else:
+                    assert same_bits(there, data(2 * columns, "f8", 100 * row + rank).reshape(2, columns)), (row, rank)
 
 
 LARGE = 100_000
