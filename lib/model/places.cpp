@@ -111,6 +111,11 @@ Model part_of(Model model, At at) {
   Architecture& architecture = model.architecture;
   const StagingFields& staging = architecture.staging;
   architecture.place = Place::process;
+  // Its ranks are those of a program that ends iterations of one after the other: none may wait for the others, nor does a
+  // rank of the simulation.
+  architecture.mode = EndMode::async;
+  for (Store& each : model.stores)
+    if (each.runs == Schedule::sync) each.runs = Schedule::server;
   // What comes was taken from its rank already: it is too late to refuse it.
   if (architecture.overflow_policy == OverflowPolicy::error)
     architecture.overflow_policy = OverflowPolicy::wait;
