@@ -169,8 +169,13 @@ def judge(run, job, when_lost):
     run.tell(f"when-lost={when_lost}: {len(found)} blocks in the view")
 
 
+def is_fill(array):
+    """The place of a block that is not there, beside one of the same layout that is."""
+    return np.isnan(array).all() if array.dtype.kind == "f" else (array == array.flat[0]).all()
+
+
 def blocks_in(run, path):
-    """({(variable, iteration, rank): array}, why there is none)."""
+    """({(variable, iteration, rank): array} of blocks that are there, why there is none)."""
     found = {}
     try:
         with h5py.File(path, locking=False) as file:
@@ -180,7 +185,8 @@ def blocks_in(run, path):
             for row, number in enumerate(numbers):
                 for name in network_judge.TYPES:
                     if name in file:
-                        found |= {(name, number, rank): array for (rank, _), array in stored_blocks(file, name, row).items()}
+                        blocks = stored_blocks(file, name, row)
+                        found |= {(name, number, rank): array for (rank, _), array in blocks.items() if not is_fill(array)}
     except (OSError, KeyError) as error:
         return found, str(error)
     return found, ""
@@ -193,14 +199,9 @@ def judge_values(run, job, found):
             run.tally.blame("wrong", f"{variable} of iteration {iteration}, rank {rank}")
 
 
-def is_fill(array):
-    """The place of a block that is not there, beside one of the same layout that is."""
-    return np.isnan(array).all() if array.dtype.kind == "f" else (array == array.flat[0]).all()
-
-
 def judge_blocks(run, job, ranks, found, why_not):
     written = {(variable, iteration, each.rank) for each in ranks for variable, iteration in each.written}
-    judge_values(run, job, {key: array for key, array in found.items() if key in written or not is_fill(array)})
+    judge_values(run, job, found)
     said, silent = Said(run, job, ranks), []
     for key in sorted(written - set(found), key=lambda each: each[1:]):
         variable, iteration, rank = key
