@@ -16,8 +16,8 @@ namespace leat::staging {
 // The server of a node ("source") connects, and says who it is; the staging node answers. Then, for each iteration:
 //
 //     source                                     staging node
-//     parameters    the first rank's             keeps them for its ranks
 //     signal        of an event                  signals it, as the ranks that it names
+//     parameters    the first rank's             keeps them for its ranks
 //     block ...     head, and its data           into the segment of its own server, as a block of that rank
 //     end           of the iteration             ends it for all ranks of the source
 //                   alive, some times a second   it waits for memory, or just for the next one

@@ -143,6 +143,7 @@ Source::Rank* Source::rank_of(std::int32_t number) {
 Source::End Source::serve_until_the_end() {
   Conversation& conversation = *conversation_;
   Frame frame;
+  signals_seen_ = 0;
   while (conversation.receive(&frame, kForEver)) {
     {
       const std::lock_guard lock(serving_);
@@ -202,7 +203,10 @@ void Source::take_parameters(const std::string& text) {
   }
 }
 
+// Those of an iteration that was cut off come again, in the same order.
 void Source::take_signal(const std::string& text) {
+  if (signals_seen_++ < signals_done_) return;
+  signals_done_ = signals_seen_;
   const json said = json::parse(text);
   const std::int32_t by = said.at("rank");
   Lock lock(mutex_);
@@ -271,6 +275,7 @@ void Source::be_idle() {
 void Source::end_iteration(const std::string& text) {
   const json said = json::parse(text);
   hand_over();
+  signals_seen_ = signals_done_ = 0;
   for (const std::int32_t died : said.value("died", json::array())) let_die(died);
   Lock lock(mutex_);
   const Call call{kCall, lock};
@@ -326,7 +331,9 @@ Source::End Source::take_bye(const std::string& text) {
     each.session->detach(call);
   }
   lock.unlock();
-  const Status worst = await_drained();
+  Status worst = await_drained();
+  // That it had lost something by itself, the source knows.
+  if (worst == Status::ERROR_LOST && !said.value("lost", json::array()).empty()) worst = Status::OK;
   be_idle();
   conversation_->send(
       FrameKind::stored,

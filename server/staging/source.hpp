@@ -92,6 +92,7 @@ class Source {
   std::vector<Pending> pending_;
   std::int64_t iteration_ = 0, ended_ = -1;
   std::uint64_t refused_ = 0;
+  std::uint64_t signals_seen_ = 0, signals_done_ = 0;  // of the iteration in progress
   std::string why_;
   std::mutex serving_;  // of what follows
   std::condition_variable changed_;

@@ -136,9 +136,9 @@ class Forward {
   bool send(const leat_iteration_data& data) {
     Link& link = target_.link();
     const json begin = {{"iteration", data.iteration}, {"values", parameters_of(data)}};
-    if (!link.send(FrameKind::parameters, begin.dump())) return false;
     for (const std::string& each : signals_)
       if (!link.send(FrameKind::signal, each)) return false;
+    if (!link.send(FrameKind::parameters, begin.dump())) return false;
     for (const leat_block& block : Blocks(data)) {
       const std::uint32_t dims = leat_variable_at(&run_, block.variable)->dims;
       if (!link.send_block(head_of(block, dims), block.data)) return false;
