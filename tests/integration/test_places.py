@@ -193,7 +193,9 @@ def test_the_old_communicator_is_refused_and_a_second_split_too(tmp_path):
     (tmp_path / "twice").mkdir()
     job = Job(tmp_path / "twice", "twice", 3)
     job.end()
-    assert job.said(0)["twice"][0] == "LEAT_ERROR_STATE" and "once" in job.said(0)["twice"][1]
+    # Each aborts the job when it has said so, and another one may not come to that.
+    said = [job.said(rank)["twice"] for rank in range(2) if "twice" in job.said(rank)]
+    assert said and all(status == "LEAT_ERROR_STATE" and "once" in message for status, message in said)
 
 
 def processor_seconds(pid):

@@ -308,7 +308,7 @@ def test_without_namespaces_nothing_is_left_either(tmp_path, how):
 def test_cores_are_shared_out():
     sys.path.insert(0, str(TREE / "python-plugins"))
     from leat.planning.pretend import nodes_of
-    options = types.SimpleNamespace(nodes=2, ranks=5, per_node=3, servers=1)
+    options = types.SimpleNamespace(staging=0, nodes=2, ranks=5, per_node=3, servers=1)
     one, other = nodes_of(options, [[0, 8], [1, 9], [2, 10], [3, 11]])
     assert (one.cpus, one.computing, one.ranks) == ([0, 8, 1, 9], [0, 8], range(3))
     assert (other.cpus, other.computing, other.ranks) == ([2, 10, 3, 11], [2, 10], range(3, 5))

@@ -45,7 +45,7 @@ def test_a_script_that_everybody_may_change_is_not_run(tmp_path):
 
 def test_a_script_in_a_folder_that_everybody_may_change_is_refused_sticky_or_not(tmp_path):
     path = put(tmp_path, "s", "def process(ds, ctx): ctx.log('I run')")
-    text = re.sub("<folder path=.*?/>", '<script file="analysis/s.py"/>', config())
+    text = re.sub("<folder path=.*?</folder>", '<script file="analysis/s.py"/>', config())
     assert "<script " in text
     path.parent.chmod(0o1777)
     assert "analysis may be changed by everybody" in refusal(tmp_path, text)

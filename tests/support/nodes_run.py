@@ -3,9 +3,8 @@
 that each starts its own server, under one session name."""
 import copy
 import pathlib
-import time
 
-from leat_run import LIMIT, Rank, Run
+from leat_run import Rank, Run
 
 
 def environment_of(pid):
@@ -36,15 +35,9 @@ class NodesRun(Run):
         return self.ranks
 
     def server_of(self, node):
-        """Process id of the server of this node; one may just take over from another."""
-        until = time.monotonic() + LIMIT
-        while not (found := self._servers_of(node)) and time.monotonic() < until:
-            time.sleep(0.01)
-        (pid,) = found
+        """Process id of the server of this node."""
+        (pid,) = [pid for pid in self.servers() if f"LEAT_RUNTIME_DIR={self.all_runtimes[node]}".encode() in environment_of(pid)]
         return pid
-
-    def _servers_of(self, node):
-        return [pid for pid in self.servers() if f"LEAT_RUNTIME_DIR={self.all_runtimes[node]}".encode() in environment_of(pid)]
 
     def on(self, node):
         """The run as a command on this node sees it."""

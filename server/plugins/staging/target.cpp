@@ -203,11 +203,13 @@ std::optional<comm::Offer> Target::start_local() {
     return std::nullopt;
   }
   std::string text;
+  std::optional<comm::Offer> card;
   const os::Deadline deadline = os::Deadline::in_ns(kStart);
-  while (!deadline.passed() && os::read_report(*child, deadline.left_ns(), &text)) {
+  for (bool has_more = true; has_more && !card && !deadline.passed();) {
+    has_more = os::read_report(*child, deadline.left_ns(), &text);
+    std::string_view bytes = text;
+    card = comm::take_offer(&bytes);
   }
-  std::string_view bytes = text;
-  std::optional<comm::Offer> card = comm::take_offer(&bytes);
   if (!card) why_ = own_program() + " could not be started on this node: its output says why";
   return card;
 }

@@ -17,7 +17,8 @@ TEST(Plan, NeighboursStayTogetherAndNodesGetAboutAsManyRanks) {
   EXPECT_EQ(plan_of({{0, 1, 2, 3, 4, 5}, {6}, {7}}, 2), (Plan{0, 1, 1}));
   EXPECT_EQ(plan_of({{0}, {1}, {2}}, 1), (Plan{0, 0, 0}));
   EXPECT_EQ(plan_of({{0, 4}, {1, 5}, {2, 6}, {3, 7}}, 4), (Plan{0, 1, 2, 3}));
-  EXPECT_EQ(plan_of({{0}}, 3), (Plan{1}));
+  EXPECT_EQ(plan_of({{0}}, 3), (Plan{0}));  // the first ones have a share
+  EXPECT_EQ(plan_of({{0}, {1}}, 5), (Plan{0, 1}));
   EXPECT_EQ(plan_of({}, 3), (Plan{}));
 }
 
