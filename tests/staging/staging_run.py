@@ -150,10 +150,6 @@ class StagingRun(NodesRun):
     def __exit__(self, kind, *_):
         try:
             super().__exit__(kind, *_)
-            if kind is None:
-                for node in self.staging:
-                    if node.process.poll() is None:
-                        node.end()
         finally:
             for node in self.staging:
                 if node.process.poll() is None:
@@ -185,6 +181,8 @@ class StagingRun(NodesRun):
     def check_nothing_left(self):
         """What a node that was killed as a whole has in memory is stored by `leat recover` there."""
         for node in self.staging:
+            if node.process.poll() is None:
+                node.end()
             if node.was_killed:
                 done = subprocess.run([BUILD / "bin/leat", "recover"], cwd=self.folder, capture_output=True, text=True, timeout=LIMIT,
                                       env={**self.environment, "LEAT_RUNTIME_DIR": str(node.runtime)}, check=False)

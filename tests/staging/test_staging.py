@@ -27,7 +27,7 @@ def test_files_of_staging_nodes_have_every_value(tmp_path, nodes, staging):
     with StagingRun(tmp_path, staged(config(ranks), staging), nodes, staging) as run:
         step(run.init(), range(12))
         run.finish()
-    assert not run.warnings()
+    assert not run.warnings(), run.log()
     expect(tmp_path / "run.h5", range(12), ranks)
     assert len(run.parts()) == staging
     assert not (tmp_path / "run.staging").exists() and not (tmp_path / "run.group").exists()
