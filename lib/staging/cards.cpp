@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -35,8 +36,10 @@ std::optional<comm::Offer> card_of(const std::string& path, std::int64_t number)
 }
 
 void remove_cards(const std::string& folder) {
-  for (std::int64_t number = 0; ::unlink((folder + "/" + name_of(number)).c_str()) == 0; ++number) {
-  }
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".card") ::unlink(entry->path().c_str());
 }
 
 bool OwnCard::is_gone() const {

@@ -142,6 +142,8 @@ int Node::run() {
     say("ended, and served nobody");
     return 0;
   }
+  // Others may serve nobody, and have been stopped while there was a run: they see by this that it is over.
+  if (card_ && card_->number() == 0) remove_cards(folder_);
   say(has_lost_ ? "the run is over; not all is stored, see above"
                 : "the run is over, all is stored");
   return has_lost_ ? 1 : 0;

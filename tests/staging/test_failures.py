@@ -151,3 +151,15 @@ def test_killed_at_random_moments_nothing_is_wrong_and_nothing_unsaid(tmp_path, 
 def stored(path):
     with h5py.File(path) as file:
         return file["iteration"][:].tolist()
+
+
+def test_a_staging_node_without_a_share_that_was_stopped_during_the_run_ends(tmp_path):
+    with StagingRun(tmp_path, staged(config(2), 2), [[0, 1]], 2) as run:
+        run.staging[1].stop()
+        step(run.init(), range(3))
+        run.finish()
+        run.staging[0].end()
+        run.staging[1].process.send_signal(signal.SIGCONT)
+        run.staging[1].end()
+    expect(tmp_path / "run.h5", range(3), 2)
+    assert not (tmp_path / "run.staging").exists()
