@@ -2,9 +2,11 @@
 """What all sections of a bench share."""
 
 import dataclasses
+import json
 import pathlib
 import time
 
+from . import launch
 from .job import Jobs
 from .repeat import Series
 
@@ -31,6 +33,13 @@ class Context:
 
     def say(self, text):
         print(f"{time.monotonic() - self.began:5.0f} s  {text}", flush=True)
+
+    def figures_of(self, name, *program, limit_s=120):
+        """What a program of the bench writes into the file that it is given, as JSON."""
+        self.say(name)
+        result = self.folder / f"{name}.json"
+        launch.run([*program, result, *["--quick"] * self.quick], limit_s=limit_s)
+        return json.loads(result.read_text())
 
     def work(self, seconds):
         return int(seconds * self.units_per_second)

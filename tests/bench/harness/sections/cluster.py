@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a function of the whole run waits for: the arrays of all servers, by Dask."""
 
-import json
-
-from .. import launch
 from ..markdown import bytes_text, table, with_range
 from ..repeat import spread
 from ..tools import ROOT, SYSTEM_PYTHON
@@ -18,10 +15,7 @@ SECONDS = 90
 
 
 def measure(context):
-    context.say("cluster")
-    result = context.folder / "cluster.json"
-    launch.run([SYSTEM_PYTHON, ROOT / "tests/bench/cluster_bench.py", result, *["--quick"] * context.quick], limit_s=600)
-    return json.loads(result.read_text())
+    return context.figures_of("cluster", SYSTEM_PYTHON, ROOT / "tests/bench/cluster_bench.py", limit_s=600)
 
 
 def page(data):

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the servers of a run on several nodes cost each other."""
 
-import json
-
-from .. import launch
 from ..markdown import table, time_text
 from ..tools import BUILD
 
@@ -17,10 +14,7 @@ SECONDS = 30
 
 
 def measure(context):
-    context.say("network")
-    result = context.folder / "network.json"
-    launch.run([BUILD / "bin/leat_network_bench", *["--quick"] * context.quick, result])
-    return json.loads(result.read_text())
+    return context.figures_of("network", BUILD / "bin/leat_network_bench")
 
 
 def page(data):

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast blocks go to staging nodes."""
 
-import json
-
-from .. import launch
 from ..markdown import table
 from ..tools import BUILD
 
@@ -16,10 +13,7 @@ SECONDS = 30
 
 
 def measure(context):
-    context.say("staging")
-    result = context.folder / "staging.json"
-    launch.run([BUILD / "bin/leat_staging_bench", *["--quick"] * context.quick, result])
-    return json.loads(result.read_text())
+    return context.figures_of("staging", BUILD / "bin/leat_staging_bench")
 
 
 def page(data):
