@@ -35,6 +35,11 @@ std::optional<comm::Offer> card_of(const std::string& path, std::int64_t number)
   return comm::take_offer(&bytes);
 }
 
+// A lock that is not there is not made: it would keep the folder.
+bool has_ended(const std::string& folder, std::int64_t number) {
+  return !os::try_lock(lock_of(folder, number)).held;
+}
+
 void remove_cards(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;

@@ -18,6 +18,9 @@ std::string folder_of_cards(const std::string& simulation);
 /// The card of the staging node with this number, from 0; nothing while it has none.
 std::optional<comm::Offer> card_of(const std::string& folder, std::int64_t number);
 
+/// Nobody is the staging node with this number, as far as locks can tell.
+bool has_ended(const std::string& folder, std::int64_t number);
+
 /// All of them: who has left one knows by that that nobody comes any more.
 void remove_cards(const std::string& folder);
 

@@ -17,7 +17,6 @@
 #include "lib/base/text.hpp"
 #include "lib/comm/addresses.hpp"
 #include "lib/os/clock.hpp"
-#include "lib/os/file_lock.hpp"
 #include "lib/os/process.hpp"
 #include "server/staging/source.hpp"
 
@@ -84,7 +83,7 @@ Node::Node(model::Model model, NodeOptions options)
 Node::~Node() = default;
 
 std::int64_t Node::timeout_ns() const {
-  return static_cast<std::int64_t>(model_.architecture.timeout_seconds * 1e9) + 10 * kSecond;
+  return static_cast<std::int64_t>(model_.architecture.timeout_seconds * 1e9);
 }
 
 void Node::say(const std::string& text) {
@@ -176,7 +175,7 @@ bool Node::first_is_gone() {
   if (options_.local || card_->number() == 0) return false;
   if (!card_of(folder_, 0)) return has_seen_first_;  // it takes its card along
   has_seen_first_ = true;
-  return static_cast<bool>(os::lock_file(folder_ + "/0.lock", 0));
+  return has_ended(folder_, 0);
 }
 
 bool Node::is_over() {
@@ -189,11 +188,11 @@ bool Node::is_over() {
   const bool was_long = now_ns - idle_since_ns_ > kLinger;
   if (!options_.local && card_->is_gone()) return true;
   const bool first_has_gone = was_long && first_is_gone();
-  if (!has_served_ && has_planned_) return now_ns - idle_since_ns_ > kRegister + timeout_ns();
+  if (!has_served_ && has_planned_) return now_ns - idle_since_ns_ > kRegister + patience_ns();
   if (!has_served_) return first_has_gone;
   const bool all_came = std::all_of(waiting_.begin(), waiting_.end(),
                                     [](const auto& each) { return each.second.empty(); });
-  return was_long && (all_came || now_ns - idle_since_ns_ > timeout_ns());
+  return was_long && (all_came || now_ns - idle_since_ns_ > patience_ns());
 }
 
 void Node::serve(os::UniqueFd socket) {
@@ -218,8 +217,7 @@ void Node::answer_plan(Conversation& conversation, const Frame& hello) {
   const json said = json::parse(hello.text);
   const Registry::Answer answer =
       registry_.ask(said.at("run"), said.at("all"), said.at("own").get<RankList>(),
-                    model_.architecture.staging.nodes,
-                    std::min(kRegister, (timeout_ns() - 10 * kSecond) / 4 * 3));
+                    model_.architecture.staging.nodes, std::min(kRegister, timeout_ns() / 4 * 3));
   has_planned_ = true;
   conversation.send(FrameKind::answer, json{{"node", answer.node}, {"ranks", answer.ranks}}.dump(),
                     kHandshake);
@@ -254,7 +252,7 @@ void Node::serve(Conversation& conversation, const Frame& hello) {
 std::shared_ptr<Source> Node::source_of(const Share& share, const RankList& own) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Source>& source = sources_[session_of(share) + "/" + std::to_string(own.front())];
-  if (!source) source = std::make_shared<Source>(share, own, options_.config, timeout_ns());
+  if (!source) source = std::make_shared<Source>(share, own, options_.config, patience_ns());
   return source;
 }
 
@@ -277,12 +275,13 @@ void Node::serve(Conversation& conversation, const std::shared_ptr<Source>& sour
     return lose(source, from + ": no server can be started for it: " + opened.error().message);
   }
   conversation.stream().settle(plain);
-  say(from + " is here" + (plain ? ", plain, as trust=\"job\" says" : ""));
+  say("node " + from + " of the simulation sends to this one" +
+      (plain ? ", plain, as trust=\"job\" says" : ""));
   const Source::End end = source->serve();
   if (end == Source::End::good) return forget(source);
   if (end != Source::End::cut_off) return lose(source, from + ": " + source->why());
   say(from + " is cut off: " + source->why());
-  if (source->is_left_for(timeout_ns() / 2))
+  if (source->is_left_for(patience_ns() / 2))
     lose(source, from + " does not come back: its ranks count as dead here");
 }
 

@@ -89,6 +89,8 @@ class Node {
   bool is_over();
   bool first_is_gone();
   std::int64_t timeout_ns() const;
+  /// For what servers do within the timeout, and what they take to find out that it is over.
+  std::int64_t patience_ns() const { return timeout_ns() + 10'000'000'000; }
   void say(const std::string& text);
 
   model::Model model_;
