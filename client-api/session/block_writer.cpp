@@ -234,6 +234,7 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
 Status BlockWriter::alloc_as(const Call& call, std::uint32_t variable, std::uint32_t block,
                              const BlockShape& shape, void** data) {
   *data = nullptr;
+  if (!variables_.has(variable)) return Status::ERROR_ARGUMENT;
   if (!variables_.wanted(variable, channel_.iteration())) return Status::UNWANTED;
   if (channel_.is_dropped(channel_.iteration())) return Status::DROPPED;
   std::uint64_t offset = 0;

@@ -37,7 +37,7 @@ class BlockWriter {
   // Blocks that another server of the run has taken from this rank already, as it has them; for staging nodes.
 
   /// Memory for the data, which the caller fills. UNWANTED, DROPPED: nobody wants them. ERROR_TIMEOUT: there was none in time,
-  /// and nothing is lost by that: the caller may ask again.
+  /// and nothing is lost by that: the caller may ask again. ERROR_ARGUMENT: there is no such variable.
   Status alloc_as(const Call& call, std::uint32_t variable, std::uint32_t block,
                   const BlockShape& shape, void** data);
   /// `checksum`: CRC-32C of what is at `data` now; null: it is computed where the XML asks for one.

@@ -56,6 +56,7 @@ class VariableTable {
     return {catalogue_, variable};
   }
 
+  bool has(std::uint32_t variable) const noexcept { return variable < states_.size(); }
   bool wanted(std::uint32_t variable, std::int64_t iteration) const noexcept {
     const std::uint32_t every = states_[variable].wanted_every;
     return every == 1 || (every != 0 && iteration % every == 0);

@@ -46,7 +46,7 @@ struct BlockHead {
   std::uint32_t checksum = 0;  ///< CRC-32C of the data, when has_checksum
   std::uint32_t has_checksum = 0, reserved = 0;
   std::uint64_t bytes = 0;
-  std::int64_t extent[8]{}, position[8]{}, global[8]{};
+  std::int64_t extent[8]{}, position[8]{};
 };
 
 struct Frame {
