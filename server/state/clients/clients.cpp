@@ -156,15 +156,6 @@ std::vector<std::int32_t> Clients::others_seen() const {
   return seen;
 }
 
-std::int32_t Clients::lowest_rank() const noexcept {
-  std::int32_t lowest = run_.facts.ranks - 1;
-  for (const ClientLink& each : links_) {
-    const bool is_known = each.phase() != Phase::absent && !each.never_came();
-    if (is_known) lowest = std::min(lowest, each.rank());
-  }
-  return lowest;
-}
-
 Ranks Clients::known_ranks() const {
   std::vector<std::int32_t> known;
   for (const ClientLink& each : links_)

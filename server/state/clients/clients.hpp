@@ -133,8 +133,6 @@ class Clients {
   /// For the journal: those that came.
   std::vector<std::int32_t> others_seen() const;
 
-  /// The lowest rank of those that came, when not all are known the lowest that it may be.
-  std::int32_t lowest_rank() const noexcept;
   /// Those that came, also when they are gone.
   Ranks known_ranks() const;
   /// "rank 3"
