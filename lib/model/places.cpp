@@ -44,29 +44,24 @@ bool renumber(const Numbers& numbers, std::vector<std::uint32_t>* stores) {
   return all;
 }
 
-std::string text_of(const StagingFields& staging, const NetworkFields& network, const char* name) {
-  const std::string_view wanted = name;
-  if (wanted == "nodes") return std::to_string(staging.nodes);
-  if (wanted == "when-lost") return word_of(staging.when_lost);
-  if (wanted == "trust") return word_of(network.trust);
-  return network.interface;
-}
-
-Store to_staging(const Model& model) {
+// What it is told, it is told as any store is.
+Store to_staging(const Model& model, const std::string& config) {
+  const Architecture& architecture = model.architecture;
   Store store;
   store.name = store.type = kToStaging;
   store.products.clear();
-  const Architecture& architecture = model.architecture;
-  for (const char* each : {"nodes", "when-lost", "trust", "interface"})
-    store.options.push_back({each, text_of(architecture.staging, architecture.network, each), {}});
-  store.options.push_back({"drops-together", architecture.drops_together() ? "1" : "", {}});
-  store.options.push_back({"timeout", std::to_string(architecture.timeout_seconds), {}});
+  store.options = {{"config", config, {}},
+                   {"nodes", std::to_string(architecture.staging.nodes), {}},
+                   {"when-lost", word_of(architecture.staging.when_lost), {}},
+                   {"drops-together", architecture.drops_together() ? "1" : "", {}},
+                   {"timeout", std::to_string(architecture.timeout_seconds), {}}};
   return store;
 }
 
 // Scripts say themselves what they want, when they are loaded: they may want all.
-void send_what_is_wanted(Model* node, const Model& whole, bool by_scripts) {
-  Store store = to_staging(whole);
+void send_what_is_wanted(Model* node, const Model& whole, const std::string& config,
+                         bool by_scripts) {
+  Store store = to_staging(whole, config);
   std::int64_t every = by_scripts ? 1 : 0;
   const auto number = static_cast<std::uint32_t>(node->stores.size());
   for (std::size_t i = 0; i < node->variables.size(); ++i) {
@@ -92,7 +87,7 @@ bool has_staging(const Model& model) {
                      [](const Store& each) { return is_at(each, At::staging); });
 }
 
-Model part_of(Model model, At at) {
+Model part_of(Model model, At at, const std::string& config) {
   const bool sends = at == At::node && has_staging(model);
   if (at == At::node && !sends) return model;
   const Model whole = model;
@@ -106,7 +101,7 @@ Model part_of(Model model, At at) {
     const bool all = renumber(numbers, &each.stores) & renumber(numbers, &each.told);
     if (sends && (!all || (by_scripts && !each.scripts.empty()))) each.told.push_back(sender);
   }
-  if (sends) send_what_is_wanted(&model, whole, by_scripts);
+  if (sends) send_what_is_wanted(&model, whole, config, by_scripts);
   if (at == At::node) return model;
   Architecture& architecture = model.architecture;
   const StagingFields& staging = architecture.staging;

@@ -2,6 +2,8 @@
 // What of a run is done on the nodes of its simulation, and what on nodes of their own.
 #pragma once
 
+#include <string>
+
 #include "lib/model/model.hpp"
 
 namespace leat::model {
@@ -14,6 +16,7 @@ bool has_staging(const Model& model);
 
 /// What of it the server of a node of this kind does. On a node of the simulation a store called kToStaging takes what staging
 /// nodes want; there is none of it without staging. Variables, layouts, meshes, parameters and events keep their numbers.
-Model part_of(Model model, At at);
+/// `config`: path of the XML, for a program that reads it again.
+Model part_of(Model model, At at, const std::string& config);
 
 }  // namespace leat::model

@@ -300,16 +300,14 @@ class Startup {
         old_ ? model::read_sources(old_->run.sources) : read_for(options_, may_be_in_ranks),
         &warnings_);
     if (!model) return model.error();
-    at_ = place_said();
-    model_ = model::part_of(std::move(*model), at_);
-    for (model::Store& each : model_.stores)
-      if (each.type == model::kToStaging) each.options.push_back({"config", options_.config, {}});
+    const model::At at = place_said();
+    model_ = model::part_of(std::move(*model), at, options_.config);
     if (Result<void> divided = take_share(&model_, &options_); !divided) return divided;
     is_elsewhere_ = !old_ && belongs_to_simulation(model_, options_, host_.owner);
     has_cores_ = model_.architecture.place != model::Place::none;
     if (!has_cores_) os::set_affinity(inherited_cpus_);
     facts_ = facts_of(options_, *live_, host_.owner);
-    if (at_ == model::At::staging) stand_for_others();
+    if (at == model::At::staging) stand_for_others();
     return {};
   }
 
@@ -454,7 +452,6 @@ class Startup {
   Options options_;
   const HostProcess& host_;
   const ProcessChanges& process_;
-  model::At at_ = model::At::node;
   bool is_elsewhere_ = false, has_cores_ = true;
   os::CpuSet inherited_cpus_;
   std::optional<LiveSession> live_;

@@ -40,6 +40,17 @@ BlockShape shape_of(const BlockHead& head) {
   return shape;
 }
 
+void set(const Call& call, client::ParameterCalls& parameters, const std::string& name,
+         const json& value) {
+  if (value.is_string())
+    (void)parameters.set_text(call, name.c_str(), value.get<std::string>());
+  else if (value.is_object())
+    (void)parameters.set_real(call, name.c_str(),
+                              std::bit_cast<double>(value.at("bits").get<std::int64_t>()));
+  else
+    (void)parameters.set_integer(call, name.c_str(), value.get<std::int64_t>());
+}
+
 }  // namespace
 
 Source::Source(Share share, RankList own, std::string config, std::int64_t timeout_ns)
@@ -182,24 +193,16 @@ Source::End Source::serve_until_the_end() {
 // Of the first rank of the source, for all of them: only it is known.
 void Source::take_parameters(const std::string& text) {
   const json said = json::parse(text);
-  iteration_ = said.at("iteration");
   refused_ = 0;
   Lock lock(mutex_);
   const Call call{kCall, lock};
-  for (Rank& each : ranks_) {
-    if (!each.session) continue;
-    each.session->go_to(iteration_);
-    for (const auto& [name, value] : said.at("values").items()) {
-      if (std::exchange(each.parameters[name], value.dump()) == value.dump()) continue;
-      client::ParameterCalls& parameters = each.session->parameters();
-      if (value.is_string())
-        (void)parameters.set_text(call, name.c_str(), value.get<std::string>());
-      else if (value.is_object())
-        (void)parameters.set_real(call, name.c_str(),
-                                  std::bit_cast<double>(value.at("bits").get<std::int64_t>()));
-      else
-        (void)parameters.set_integer(call, name.c_str(), value.get<std::int64_t>());
-    }
+  for (Rank& each : ranks_)
+    if (each.session) each.session->go_to(said.at("iteration"));
+  for (const auto& [name, value] : said.at("values").items()) {
+    const std::string now = value.dump();
+    if (std::exchange(parameters_[name], now) == now) continue;
+    for (Rank& each : ranks_)
+      if (each.session) set(call, each.session->parameters(), name, value);
   }
 }
 

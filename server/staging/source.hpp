@@ -30,10 +30,9 @@ namespace leat::staging {
 class Source {
  public:
   enum class End {
-    good,       ///< it has said bye, and all that it sent is stored
-    bad,        ///< it has said bye, and not all is stored, or it said what makes no sense
-    cut_off,    ///< the connection has broken
-    taken_over  ///< it has come by another connection
+    good,    ///< it has said bye, and all that it sent is stored
+    bad,     ///< it has said bye, and not all is stored, or it said what makes no sense
+    cut_off  ///< the connection has broken
   };
 
   /// `share`: of the staging node; `own`: those of its ranks that the source has.
@@ -63,11 +62,9 @@ class Source {
   struct Rank {
     std::int32_t number = 0;
     std::unique_ptr<client::Session> session;
-    std::map<std::string, std::string> parameters{};  // as they were set last
   };
 
   Rank* rank_of(std::int32_t number);
-  void take(const Frame& frame);
   void take_parameters(const std::string& text);
   void take_signal(const std::string& text);
   End serve_until_the_end();
@@ -90,7 +87,8 @@ class Source {
   std::vector<Rank> ranks_;
   std::mutex mutex_;  // of all sessions, which the one thread that serves has alone
   std::vector<Pending> pending_;
-  std::int64_t iteration_ = 0, ended_ = -1;
+  std::map<std::string, std::string> parameters_;  // of all ranks, as they were set last
+  std::int64_t ended_ = -1;
   std::uint64_t refused_ = 0;
   std::uint64_t signals_seen_ = 0, signals_done_ = 0;  // of the iteration in progress
   std::string why_;

@@ -3,6 +3,7 @@
 that was not said."""
 import os
 import random
+import shutil
 import signal
 import socket
 import time
@@ -44,18 +45,28 @@ def test_a_server_that_sends_is_killed_and_its_successor_goes_on_there(tmp_path)
     assert len(run.parts()) == 1
 
 
+def begun(run, iterations):
+    """Its ranks, when so much is stored."""
+    ranks = run.init()
+    step(ranks, range(iterations))
+    run.await_stored(iterations)
+    return ranks
+
+
+def expect_stood_in_for(answers):
+    """What was stored on a lost node was not said to be: it may be lost for all that its nodes know."""
+    assert all(answer.ok or MAYBE in " ".join(answer.error.split()) for answer in answers), answers
+
+
 @pytest.mark.parametrize("when_lost", ["node", "other"])
 def test_a_staging_node_that_is_killed_as_a_whole_is_stood_in_for(tmp_path, when_lost):
     with StagingRun(tmp_path, staged(config(8, timeout=SHORT), 2, when_lost), FOUR, 2) as run:
-        ranks = run.init()
-        step(ranks, range(5))
-        run.await_stored(5)
+        ranks = begun(run, 5)
         run.staging[1].kill_as_a_whole()
         step(ranks, range(5, 10))
         answers = run.finalize()
         assert "is lost" in run.log()
-        # What was stored there was not said to be: it may be lost for all that its nodes know.
-        assert all(answer.ok or MAYBE in " ".join(answer.error.split()) for answer in answers), answers
+        expect_stood_in_for(answers)
         run.staging[0].end()
     expect(tmp_path / "run.h5", range(10), 8)
     assert len(run.parts()) == 4
@@ -63,9 +74,7 @@ def test_a_staging_node_that_is_killed_as_a_whole_is_stood_in_for(tmp_path, when
 
 def test_a_staging_node_that_nobody_stands_in_for_is_lost_and_said(tmp_path):
     with StagingRun(tmp_path, staged(config(4, timeout=SHORT), 1, "fail"), TWO, 1) as run:
-        ranks = run.init()
-        step(ranks, range(3))
-        run.await_stored(3)
+        ranks = begun(run, 3)
         run.staging[0].kill_as_a_whole()
         step(ranks, range(3, 5))
         answers = run.finalize()
@@ -77,15 +86,13 @@ def test_a_staging_node_that_nobody_stands_in_for_is_lost_and_said(tmp_path):
 
 def test_a_staging_node_that_is_stopped_is_stood_in_for_and_harms_nothing_when_it_goes_on(tmp_path):
     with StagingRun(tmp_path, staged(config(4, timeout=SHORT), 1), TWO, 1) as run:
-        ranks = run.init()
-        step(ranks, range(4))
-        run.await_stored(4)
+        ranks = begun(run, 4)
         run.staging[0].stop()
         step(ranks, range(4, 8))
         answers = run.finalize()
         run.staging[0].process.send_signal(signal.SIGCONT)
         run.staging[0].process.wait(LIMIT)
-        assert all(answer.ok or MAYBE in " ".join(answer.error.split()) for answer in answers), answers
+        expect_stood_in_for(answers)
     expect(tmp_path / "run.h5", range(8), 4, complete=False)
 
 
@@ -163,3 +170,30 @@ def test_a_staging_node_without_a_share_that_was_stopped_during_the_run_ends(tmp
         run.staging[1].end()
     expect(tmp_path / "run.h5", range(3), 2)
     assert not (tmp_path / "run.staging").exists()
+
+
+def test_two_runs_of_one_folder_share_staging_nodes_and_no_value(tmp_path):
+    text = staged(config(4), 2)
+    with StagingRun(tmp_path, text, TWO, 2) as run, StagingRun(tmp_path, text, TWO, 0) as other:
+        for each in (run, other):
+            step(each.init(), range(3))
+        for iteration in range(3, 6):
+            for each in (run, other):
+                step(each.ranks, [iteration])
+        other.finish()
+        run.finish()
+    files = [path for path in tmp_path.glob("*.h5")]
+    assert len(files) == 2
+    for path in files:
+        expect(path, range(6), 4)
+
+
+def test_the_folder_of_cards_is_removed_during_a_run(tmp_path):
+    with StagingRun(tmp_path, staged(config(4), 2), TWO, 2) as run:
+        ranks = run.init()
+        step(ranks, range(3))
+        run.await_stored(3)
+        shutil.rmtree(tmp_path / "run.staging")
+        step(ranks, range(3, 6))
+        run.finish()
+    expect(tmp_path / "run.h5", range(6), 4)

@@ -4,21 +4,15 @@
 //
 // When the staging node is lost, its work goes on elsewhere, as when-lost says: on another staging node, or on this one, in a
 // second server, which a program started from here stands beside. The iteration in progress is sent again, as a whole.
-#include <dlfcn.h>
-
-#include <algorithm>
 #include <bit>
-#include <chrono>
+#include <cstdlib>
 #include <cstring>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
 #include <stdexcept>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "lib/base/text.hpp"
-#include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
 #include "server/include/plugin.hpp"
 #include "server/plugins/staging/losses.hpp"
@@ -70,7 +64,6 @@ BlockHead head_of(const leat_block& block, std::uint32_t dims) {
   head.bytes = block.bytes;
   std::memcpy(head.extent, block.extent, sizeof head.extent);
   std::memcpy(head.position, block.position, sizeof head.position);
-  std::memcpy(head.global, block.global, sizeof head.global);
   return head;
 }
 
@@ -116,10 +109,9 @@ class Forward {
   }
 
   void close() {
-    const std::vector<std::int64_t> dropped =
-        drops_together_ ? dropped_in(host_.ledger()) : std::vector<std::int64_t>();
-    const json bye = {{"dropped", dropped},
-                      {"lost", losses_of(host_.ledger(), run_, !drops_together_)}};
+    const std::string ledger = host_.ledger();
+    json bye = {{"lost", losses_of(ledger, run_, !drops_together_)}};
+    if (drops_together_) bye["dropped"] = dropped_in(ledger);
     int status = 0;
     const bool is_there = target_.is_there() && target_.link().send(FrameKind::bye, bye.dump()) &&
                           target_.link().await_stored(&status);

@@ -75,12 +75,15 @@ std::string Target::name_of_place() const {
   return "staging node " + std::to_string(place_) + (node.empty() ? "" : " (" + node + ")");
 }
 
-bool Target::connect(const comm::Offer& card, std::int64_t limit_ns) {
+Result<void> Target::connect(const comm::Offer& card, std::int64_t limit_ns) {
   Result<std::unique_ptr<Link>> link = Link::open(card, settings_.caller, limit_ns);
-  if (!link) why_ = link.error().message;
-  if (!link) return false;
+  if (!link) {
+    why_ = link.error().message;
+    return link.error();
+  }
   link_ = std::move(*link);
-  return true;
+  card_ = card;
+  return {};
 }
 
 std::optional<comm::Offer> Target::card_within(std::int64_t number, std::int64_t ns) {
@@ -117,13 +120,7 @@ bool Target::begin() {
     node = *asked;
     return {};
   };
-  const Attempt open = [&](const comm::Offer& card) -> Result<void> {
-    Result<std::unique_ptr<Link>> link = Link::open(card, settings_.caller);
-    if (!link) return link.error();
-    link_ = std::move(*link);
-    card_ = card;
-    return {};
-  };
+  const Attempt open = [this](const comm::Offer& card) { return connect(card); };
   if (!reach(0, ask) || !reach(node, open)) return false;
   place_ = node;
   host_.info("sends to " + name_of_place());
@@ -186,7 +183,6 @@ bool Target::move() {
 bool Target::move_to(std::int64_t place, const comm::Offer& card) {
   if (!connect(card)) return false;
   place_ = place;
-  card_ = card;
   stored_ = -1;
   host_.warn(
       "from here on " + name_of_place() +

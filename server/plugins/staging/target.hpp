@@ -57,7 +57,7 @@ class Target {
   bool move_to(std::int64_t place, const comm::Offer& card);
   std::optional<comm::Offer> start_local();
   std::optional<comm::Offer> card_within(std::int64_t number, std::int64_t ns);
-  bool connect(const comm::Offer& card, std::int64_t limit_ns = 0);
+  Result<void> connect(const comm::Offer& card, std::int64_t limit_ns = 0);
   std::string name_of_place() const;
   std::string note_name() const;
   void note() const;
