@@ -20,12 +20,9 @@
 #include <vector>
 
 #include "lib/os/clock.hpp"
-#include "server/driver/executors.hpp"
 #include "server/pipeline/plugin_loader.hpp"
-#include "server/state/group/turns.hpp"
 #include "tests/bench/store_run.hpp"
-#include "tests/support/memory_group.hpp"
-#include "tests/support/quiet_host.hpp"
+#include "tests/support/turning_server.hpp"
 
 namespace leat::bench {
 namespace {
@@ -96,89 +93,37 @@ json shared(char** words) {
 
 // ---- turns ----
 
-model::Model model_with(std::int64_t most) {
-  model::Model model;
-  model::Store store;
-  store.name = "out";
-  store.max_writers = most;
-  model.stores = {store};
-  return model;
-}
-
-shm::Segment segment() {
-  static int number = 0;
-  shm::SegmentPlan plan;
-  plan.clients = 1;
-  plan.data_bytes = 1 << 20;
-  plan.catalogue_bytes = 4096;
-  plan.timeout_ns = 60'000'000'000;
-  const std::string name =
-      "leat-files-bench-" + std::to_string(getpid()) + "-" + std::to_string(number++);
-  Result<shm::Segment> made = shm::Segment::create(name, plan);
-  if (!made) give_up(made.error().message);
-  shm::Segment::remove(name);
-  return std::move(*made);
-}
-
-struct Server {
-  Server(comm::tests::MemoryServers& all, comm::Rank rank, std::int64_t most)
-      : model(model_with(most)),
-        memory(segment()),
-        run{model,    memory, {"s", all.size(), 1}, std::make_shared<server::tests::QuietLog>(),
-            executor, ""},
-        rounds(run, journal),
-        turns(run, rounds, [] {}) {
-    rounds.begin(std::make_unique<comm::tests::MemoryGroup>(all, rank));
-    engine = std::jthread([this](const std::stop_token& stop) {
-      while (!stop.stop_requested()) {
-        turns.look_who_is_there();
-        rounds.advance();
-        turns.advance();
-        os::pause_shortly();
-      }
-    });
-  }
-
-  model::Model model;
-  shm::Segment memory;
-  server::ThreadExecutor executor;
-  server::SessionJournal journal;
-  server::Run run;
-  server::RunRounds rounds;
-  server::Turns turns;
-  std::vector<double> times;  // of each iteration, from where it may write
-  std::jthread engine;
-};
-
 json turns(char** words) {
   const int servers = std::atoi(words[0]), iterations = std::atoi(words[2]),
             quanta = std::atoi(words[3]);
   comm::tests::MemoryServers all(servers);
-  std::vector<std::unique_ptr<Server>> each;
+  const model::Store store = server::tests::turning_store(std::atoi(words[1]));
+  std::vector<std::unique_ptr<server::tests::TurningServer>> each;
   for (int i = 0; i < servers; ++i)
-    each.push_back(std::make_unique<Server>(all, i, std::atoi(words[1])));
+    each.push_back(std::make_unique<server::tests::TurningServer>(all, i, store));
+  std::vector<std::vector<double>> times(each.size());  // of iterations, from where it may write
   std::mutex disk;
   const double begin = seconds();
   {
     std::vector<std::jthread> stores;
-    for (const auto& server : each) {
-      stores.emplace_back([&, it = server.get()] {
+    for (std::size_t n = 0; n < each.size(); ++n) {
+      stores.emplace_back([&, n] {
         for (int i = 0; i < iterations; ++i) {
-          const server::Turns::Turn turn = it->turns.take(0, 0);
+          const server::Turns::Turn turn = each[n]->turns.take(0, 0);
           const double from = seconds();
           for (int q = 0; q < quanta; ++q) {
             const std::lock_guard<std::mutex> lock(disk);
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
           }
-          it->times.push_back(seconds() - from);
+          times[n].push_back(seconds() - from);
         }
       });
     }
   }
   const double total = seconds() - begin;
   double sum = 0, squares = 0, count = 0;
-  for (const auto& server : each) {
-    for (const double time : server->times) sum += time, squares += time * time, ++count;
+  for (const auto& its_times : times) {
+    for (const double time : its_times) sum += time, squares += time * time, ++count;
   }
   const double mean = sum / count;
   return {{"seconds", total},

@@ -10,17 +10,15 @@
 #include <vector>
 
 #include "lib/os/clock.hpp"
-#include "server/driver/executors.hpp"
-#include "tests/support/memory_group.hpp"
-#include "tests/support/quiet_host.hpp"
-#include "tests/unit/server/steered_run.hpp"
+#include "tests/support/turning_server.hpp"
 
 namespace leat::server {
 namespace {
 
 using comm::RankSet;
-using comm::tests::MemoryGroup;
 using comm::tests::MemoryServers;
+using tests::turning_store;
+using tests::TurningServer;
 
 // ---- the queue ----
 
@@ -86,59 +84,14 @@ TEST(TurnQueueTest, who_comes_again_comes_last) {
 
 // ---- servers ----
 
-model::Model model_with(std::int64_t max_writers, const std::string& files) {
-  model::Model model = steered_model();
-  model::Store store;
-  store.name = "out";
-  store.max_writers = max_writers;
-  if (!files.empty()) store.options.push_back({"files", files, {}});
-  model.stores = {store};
-  return model;
-}
-
-// An engine, as far as turns need one, on a thread of its own.
-struct TurningServer {
-  TurningServer(MemoryServers& all, comm::Rank rank, std::int64_t max_writers,
-                const std::string& files = "", std::uint64_t timeout_ns = 60'000'000'000)
-      : model(model_with(max_writers, files)),
-        segment(segment_with(timeout_ns)),
-        run{model,    segment, {"s", all.size(), 1}, std::make_shared<tests::QuietLog>(),
-            executor, ""},
-        rounds(run, journal),
-        turns(run, rounds, [] {}) {
-    rounds.begin(std::make_unique<MemoryGroup>(all, rank));
-    engine = std::jthread([this](const std::stop_token& stop) {
-      while (!stop.stop_requested()) {
-        turns.look_who_is_there();
-        rounds.advance();
-        turns.advance();
-        os::pause_shortly();
-      }
-    });
-  }
-  static shm::Segment segment_with(std::uint64_t timeout_ns) {
-    shm::Segment segment = steered_segment(1);
-    const_cast<shm::SegmentHeader&>(segment.header()).timeout_ns = timeout_ns;
-    return segment;
-  }
-
-  model::Model model;
-  shm::Segment segment;
-  ThreadExecutor executor;
-  SessionJournal journal;
-  Run run;
-  RunRounds rounds;
-  Turns turns;
-  std::jthread engine;
-};
-
 using Servers = std::vector<std::unique_ptr<TurningServer>>;
 
 TEST(TurnsTest, no_more_servers_write_at_one_time_than_may_and_each_gets_all_its_turns) {
   constexpr int kServers = 6, kTurns = 20;
   MemoryServers all(kServers);
   Servers servers;
-  for (int i = 0; i < kServers; ++i) servers.push_back(std::make_unique<TurningServer>(all, i, 2));
+  for (int i = 0; i < kServers; ++i)
+    servers.push_back(std::make_unique<TurningServer>(all, i, turning_store(2)));
   std::atomic<int> writing{0}, most{0}, turns{0};
   {
     std::vector<std::jthread> stores;
@@ -165,7 +118,8 @@ TEST(TurnsTest, servers_that_follow_each_other_share_a_file) {
   MemoryServers all(5);
   Servers servers;
   std::vector<int> files;
-  for (int i = 0; i < 5; ++i) servers.push_back(std::make_unique<TurningServer>(all, i, 0, "2"));
+  for (int i = 0; i < 5; ++i)
+    servers.push_back(std::make_unique<TurningServer>(all, i, turning_store(0, "2")));
   for (const auto& each : servers) files.push_back(each->turns.take(0, 2).file());
   EXPECT_EQ(files, (std::vector<int>{0, 0, 0, 1, 1}));
   for (const auto& each : servers) EXPECT_EQ(each->turns.take(0, 9).file(), each->rounds.self());
@@ -173,7 +127,7 @@ TEST(TurnsTest, servers_that_follow_each_other_share_a_file) {
 
 TEST(TurnsTest, the_turn_of_a_dead_server_comes_back) {
   MemoryServers all(2);
-  TurningServer a(all, 0, 1), b(all, 1, 1);
+  TurningServer a(all, 0, turning_store(1)), b(all, 1, turning_store(1));
   const Turns::Turn held = a.turns.take(0, 0);
   ASSERT_TRUE(held.is_there());
   std::jthread killer([&all] {
@@ -186,7 +140,7 @@ TEST(TurnsTest, the_turn_of_a_dead_server_comes_back) {
 
 TEST(TurnsTest, who_waits_in_vain_for_half_of_the_timeout_does_without) {
   MemoryServers all(2);
-  TurningServer a(all, 0, 1), b(all, 1, 1, "", 200'000'000);
+  TurningServer a(all, 0, turning_store(1)), b(all, 1, turning_store(1), 200'000'000);
   const Turns::Turn held = a.turns.take(0, 0);
   EXPECT_FALSE(b.turns.take(0, 0).is_there());
 }
@@ -194,7 +148,8 @@ TEST(TurnsTest, who_waits_in_vain_for_half_of_the_timeout_does_without) {
 TEST(TurnsTest, who_is_next_for_a_slow_file_gets_an_idle_one) {
   MemoryServers all(4);
   Servers servers;
-  for (int i = 0; i < 4; ++i) servers.push_back(std::make_unique<TurningServer>(all, i, 0, "2"));
+  for (int i = 0; i < 4; ++i)
+    servers.push_back(std::make_unique<TurningServer>(all, i, turning_store(0, "2")));
   const Turns::Turn slow = servers[0]->turns.take(0, 2);
   EXPECT_EQ(slow.file(), 0);
   EXPECT_EQ(servers[1]->turns.take(0, 2).file(), 1);
@@ -202,7 +157,7 @@ TEST(TurnsTest, who_is_next_for_a_slow_file_gets_an_idle_one) {
 
 TEST(TurnsTest, nobody_waits_for_a_server_that_ends) {
   MemoryServers all(2);
-  TurningServer a(all, 0, 1), b(all, 1, 1);
+  TurningServer a(all, 0, turning_store(1)), b(all, 1, turning_store(1));
   const Turns::Turn held = a.turns.take(0, 0);
   std::jthread stopper([&b] { b.turns.stop(); });
   EXPECT_FALSE(b.turns.take(0, 0).is_there());
