@@ -232,11 +232,14 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
 }
 
 Status BlockWriter::alloc_as(const Call& call, std::uint32_t variable, std::uint32_t block,
-                             const BlockShape& shape, void** data) {
+                             const BlockShape& shape, const std::int64_t* global, void** data) {
   *data = nullptr;
   if (!variables_.has(variable)) return Status::ERROR_ARGUMENT;
   if (!variables_.wanted(variable, channel_.iteration())) return Status::UNWANTED;
   if (channel_.is_dropped(channel_.iteration())) return Status::DROPPED;
+  Error error;
+  if (shape.place == shm::Place::in_global && !variables_.has_global(variable, global, &error))
+    return failures_.lose(call, variable, error, shape.bytes);
   std::uint64_t offset = 0;
   const WaitBudget budget = drops_iterations_ ? channel_.budget() : WaitBudget(kPatienceNs);
   const Status status = channel_.reserve_at_once(shape.bytes, &offset)

@@ -37,9 +37,11 @@ class BlockWriter {
   // Blocks that another server of the run has taken from this rank already, as it has them; for staging nodes.
 
   /// Memory for the data, which the caller fills. UNWANTED, DROPPED: nobody wants them. ERROR_TIMEOUT: there was none in time,
-  /// and nothing is lost by that: the caller may ask again. ERROR_ARGUMENT: there is no such variable.
+  /// and nothing is lost by that: the caller may ask again. ERROR_ARGUMENT: there is no such variable. ERROR_SHAPE: it was
+  /// written into an array of other global extents than the parameters here make; it counts as lost. `global`: those, where
+  /// the block has a place in a global array.
   Status alloc_as(const Call& call, std::uint32_t variable, std::uint32_t block,
-                  const BlockShape& shape, void** data);
+                  const BlockShape& shape, const std::int64_t* global, void** data);
   /// `checksum`: CRC-32C of what is at `data` now; null: it is computed where the XML asks for one.
   Status commit_at(const Call& call, void* data, const std::uint32_t* checksum);
   /// They were not filled, and never will be.

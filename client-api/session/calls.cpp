@@ -151,6 +151,7 @@ Status ParameterCalls::set_text(const Call& call, const char* name, const std::s
 void ParameterCalls::enter(std::int64_t iteration) {
   steering_.enter(iteration, [this](std::uint32_t parameter, const shm::SteeredValue& value) {
     parameters_.set_steered(parameter, value);
+    if (tell_steered_) tell_steered_(parameters_.name(parameter), parameters_.value(parameter));
   });
 }
 

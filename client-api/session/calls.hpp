@@ -7,9 +7,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "client-api/session/channel.hpp"
@@ -39,6 +41,11 @@ class ParameterCalls {
                   std::uint64_t* needed);
   /// Takes the values that are steered from this iteration on.
   void enter(std::int64_t iteration);
+  /// From here on each of them is told when it is taken. For staging nodes.
+  void tell_steered(
+      std::function<void(const std::string& name, const ParameterValue& value)> tell) {
+    tell_steered_ = std::move(tell);
+  }
 
  private:
   bool find(const Call& call, const char* name, std::uint32_t* index, Status* status);
@@ -55,6 +62,7 @@ class ParameterCalls {
   Failures& failures_;
   ParameterTable parameters_;
   shm::SteeringReader steering_;
+  std::function<void(const std::string&, const ParameterValue&)> tell_steered_;
 };
 
 /// Which level a block of an amr mesh is of, and where.

@@ -129,6 +129,25 @@ bool LayoutTable::evaluate_into(const shm::LayoutRecord& layout, shm::ProgramRef
   return false;
 }
 
+bool LayoutTable::has_global(std::uint32_t index, const std::int64_t* extents, Error* error) const {
+  const shm::LayoutRecord& layout = catalogue_.layouts()[index];
+  for (const shm::DimensionRecord& each : catalogue_.dimensions_of(layout)) {
+    std::int64_t here = 0;
+    const std::int64_t wanted = *extents++;
+    if (!evaluate_into(layout, each.global, &here, error)) return false;
+    if (here == wanted) continue;
+    const std::string name(catalogue_.text(layout.name));
+    *error = {Status::ERROR_SHAPE,
+              "layout \"" + name + "\" (" + std::string(catalogue_.text(layout.where)) +
+                  "): its global extent \"" + std::string(catalogue_.text(each.global.text)) +
+                  "\" is " + std::to_string(wanted) + " for this rank, and " +
+                  std::to_string(here) +
+                  " for the first rank of its node: all ranks must set it to the same"};
+    return false;
+  }
+  return true;
+}
+
 const LayoutShape* LayoutTable::shape(std::uint32_t index, Error* error) {
   LayoutShape& shape = layouts_[index];
   if (shape.generation == generation_) return &shape;

@@ -91,6 +91,8 @@ class LayoutTable {
   void refuse(std::uint32_t parameter, std::int64_t value) noexcept;
   bool is_refused(std::uint32_t parameter) const noexcept { return refused_.count(parameter) != 0; }
   bool depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter) const noexcept;
+  /// Its global extents are these, with the parameters as they are now. False: `*error` says what they are.
+  bool has_global(std::uint32_t layout, const std::int64_t* extents, Error* error) const;
 
  private:
   bool is_certain(const shm::LayoutRecord& layout, Error* error) const;

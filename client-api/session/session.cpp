@@ -180,6 +180,20 @@ Status Session::await_settled(const Call& call, std::int64_t iteration) {
   return Status::OK;
 }
 
+Status Session::await_stored(const Call& call, std::int64_t iteration) {
+  constexpr std::int64_t kLookNs = 500'000;
+  os::WaitBudget budget = channel_.budget();
+  Status status = Status::OK;
+  while (status == Status::OK && stored_until() < iteration && !channel_.is_dropped(iteration)) {
+    if (budget.left_ns() == 0) return Status::ERROR_FULL;
+    call.lock.unlock();
+    os::sleep_ns(kLookNs);
+    call.lock.lock();
+    status = channel_.server().check(budget);
+  }
+  return status;
+}
+
 // The part of Session after the last iteration: it ends when all is stored, or says what is not.
 
 namespace {

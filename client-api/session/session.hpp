@@ -92,6 +92,9 @@ class Session {
     return segment_.server_state().done_iteration.load(std::memory_order_acquire);
   }
 
+  /// Waits for that, for as long as a call may wait; ERROR_FULL: it is not so yet. An iteration that was dropped counts as stored.
+  Status await_stored(const Call& call, std::int64_t iteration);
+
   /// A number that grows while the server gets anything done.
   std::uint64_t progress() const noexcept {
     return segment_.server_state().progress.load(std::memory_order_relaxed);

@@ -107,6 +107,11 @@ class VariableTable {
   void set_level(std::uint32_t variable, std::uint32_t block, std::int32_t level,
                  const std::array<std::int64_t, kMaxDims>& position);
 
+  /// Its layout has these global extents; see LayoutTable.
+  bool has_global(std::uint32_t variable, const std::int64_t* extents, Error* error) const {
+    return layouts_.has_global(states_[variable].layout, extents, error);
+  }
+
   /// Fails with ERROR_STATE when a block of a layout that depends on it was written already, unless
   /// the layout may change.
   Result<void> set_integer(std::uint32_t parameter, std::int64_t value);

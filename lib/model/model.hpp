@@ -112,6 +112,12 @@ enum class WhenLost {
   fail    ///< nobody: it is lost, and said to be
 };
 
+/// How long a node keeps an iteration that it sends to a staging node.
+enum class KeepUntil {
+  received,  ///< until that has all of it in memory
+  stored     ///< until it is through all stores there
+};
+
 // <Struct>Fields: what stands in the XML as it is. fields.def has them, one line each.
 #define LEAT_ELEMENT(Struct) struct Struct##Fields {
 #define LEAT_FIELD(type, member, usual, attribute) type member{usual};

@@ -148,7 +148,7 @@ void read_staging(ReadContext& context, const XmlElement& element) {
   const Attributes staging(context, element);
   StagingFields& fields = context.model.architecture.staging;
   staging.read_fields(&fields);
-  for (const char* each : {"place", "when-lost", "cores", "buffer"}) {
+  for (const char* each : {"place", "when-lost", "keep-until", "cores", "buffer"}) {
     if (fields.nodes == 0 && staging.given(each))
       return context.error(staging.where(each),
                            "<staging> says how many nodes it has: nodes=\"2\"");

@@ -97,6 +97,9 @@ inline constexpr Word<StagingPlace> kWords<StagingPlace>[] = {{"process", Stagin
 template <>
 inline constexpr Word<WhenLost> kWords<WhenLost>[] = {
     {"node", WhenLost::node}, {"other", WhenLost::other}, {"fail", WhenLost::fail}};
+template <>
+inline constexpr Word<KeepUntil> kWords<KeepUntil>[] = {{"received", KeepUntil::received},
+                                                        {"stored", KeepUntil::stored}};
 
 template <class Enum, std::size_t kCount>
 constexpr Enum value_of(const Word<Enum> (&words)[kCount], std::string_view word) {

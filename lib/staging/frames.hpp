@@ -47,6 +47,8 @@ struct BlockHead {
   std::uint32_t has_checksum = 0, reserved = 0;
   std::uint64_t bytes = 0;
   std::int64_t extent[8]{}, position[8]{};
+  std::int64_t
+      global[8]{};  ///< of the array that it has a position in, with its own rank's parameters
 };
 
 struct Frame {

@@ -296,6 +296,14 @@ std::int64_t Dispatcher::last_reduced() const noexcept {
   return pending == 0 ? done : std::min(done, pending - 2);
 }
 
+std::vector<SteeringRequest> Dispatcher::take_steering() {
+  std::vector<SteeringRequest> all = scripts_.take_steering();
+  for (const std::unique_ptr<StoreNode>& store : pipeline_.stores())
+    for (SteeringRequest& each : store->plugin().host().take_steering())
+      all.push_back(std::move(each));
+  return all;
+}
+
 // Without a rank there is nothing to store, and what lies under the names of the output is not this
 // server's: another one of the run may have written it.
 void Dispatcher::close() {

@@ -73,6 +73,9 @@ class Dispatcher {
   /// "", or why what was drained stays where it is: the stores could not be opened.
   const std::string& why_given_up() const noexcept { return given_up_; }
 
+  /// What scripts and stores want to be steered.
+  std::vector<SteeringRequest> take_steering();
+
   Drains& drains() noexcept { return *drains_; }
   Pipeline& pipeline() noexcept { return pipeline_; }
   Spiller& spiller() noexcept { return spiller_; }

@@ -19,7 +19,7 @@ constexpr std::int64_t kTickNs = 10'000'000;
 constexpr std::int64_t kLeaveNs = 2'000'000'000, kHearNs = 10'000'000'000;
 constexpr std::int64_t kWaitTickNs = 500'000'000, kReportTickNs = 100'000'000;
 
-// For the log. No script has a '/' in its name.
+// For the log. No script has a '/' in its name; a store is "store/<name>".
 std::string title_of(const std::string& who) {
   return who.find('/') == std::string::npos ? "script \"" + who + "\"" : who;
 }
@@ -208,12 +208,12 @@ void Engine::tend_scripts() {
 }
 
 void Engine::steer_as_asked() {
-  for (const SteeringRequest& request : dispatcher_.scripts().take_steering()) {
+  for (const SteeringRequest& request : dispatcher_.take_steering()) {
     const std::string why = session_.steer(request);
     if (why.empty() || !refused_.insert(request.who + '\n' + why).second) continue;
     const bool too_late = session_.clients.all_gone();  // as in the last iterations of a good run
-    session_.run.log->log(too_late ? LogLevel::info : LogLevel::error, "script \"{}\", ctx.set: {}",
-                          request.who, why);
+    session_.run.log->log(too_late ? LogLevel::info : LogLevel::error, "{}, ctx.set: {}",
+                          title_of(request.who), why);
   }
   for (const AuditEntry& entry : session_.parameters.advance()) {
     session_.run.log->info(

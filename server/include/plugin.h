@@ -307,6 +307,11 @@ typedef struct leat_host {
    * turn before the call does. A turn is no lock: a server that is stopped for too
    * long has lost it without knowing. Use leat_host_shared_file(): an older server has none. */
   int32_t (*shared_file)(void* context, int32_t files);
+  /* Gives a parameter of the XML a new value, as ctx.set() of scripts does: all ranks of the run have it from the same iteration on, some
+   * iterations after this one. Of `parameter`, name, type and what holds by its type count; an integer is good for a real parameter. Within
+   * the plugin's calls, from any thread. 0: it is asked for, and the log says from which iteration on it holds, or why it cannot; 1 with the
+   * reason in the log. NULL where the plugin is in a process of its own; use leat_host_set(): an older server has none. */
+  int (*set)(void* context, const leat_parameter* parameter);
 } leat_host;
 
 typedef struct leat_plugin {
@@ -450,6 +455,11 @@ static inline int leat_host_reduce(const leat_host* host, const leat_column* col
 /* -1 with an older server. */
 static inline int32_t leat_host_shared_file(const leat_host* host, int32_t files) {
   return host->size > offsetof(leat_host, shared_file) && host->shared_file ? host->shared_file(host->context, files) : -1;
+}
+
+/* -1 where the server cannot. */
+static inline int leat_host_set(const leat_host* host, const leat_parameter* parameter) {
+  return host->size > offsetof(leat_host, set) && host->set ? host->set(host->context, parameter) : -1;
 }
 
 static inline const leat_column* leat_column_at(const leat_reduction* outcome, uint64_t i) {

@@ -279,6 +279,31 @@ class Host {
   std::int32_t shared_file(std::int32_t files) const { return leat_host_shared_file(host_, files); }
   /// It needs none of them any more in this call.
   void leave_shared_file() const { leat_host_shared_file(host_, 0); }
+  /// Gives a parameter a new value, on all ranks of the run from the same iteration on: see plugin.h. Throws std::runtime_error when it
+  /// is refused, or cannot be done from here.
+  template <class Value>
+  void set(const std::string& parameter, const Value& value) const {
+    leat_parameter given{};
+    given.size = sizeof given;
+    given.name = parameter.c_str();
+    if constexpr (std::is_floating_point_v<Value>) {
+      given.type = LEAT_FLOAT64;
+      given.real = value;
+    } else if constexpr (std::is_integral_v<Value>) {
+      given.type = LEAT_INT64;
+      given.integer = value;
+    } else {
+      given.type = LEAT_CHAR;
+      given.text = c_string(value);
+    }
+    const int code = leat_host_set(host_, &given);
+    if (code < 0)
+      throw std::runtime_error(
+          "parameter \"" + parameter +
+          "\" cannot be set from here: this server is too old for it, or the plugin is "
+          "in a process of its own (runs=\"...\")");
+    if (code > 0) throw std::runtime_error("parameter \"" + parameter + "\" could not be set");
+  }
   /// The functions of plugin.h themselves.
   const leat_host* abi() const { return host_; }
   /// False with an older server, and where the plugin is in a process of its own in a run of several servers.
@@ -319,6 +344,9 @@ class Host {
   }
 
  private:
+  static const char* c_string(const std::string& text) { return text.c_str(); }
+  static const char* c_string(const char* text) { return text; }
+
   template <class Done>
   struct Awaiting {
     const leat_host* host;

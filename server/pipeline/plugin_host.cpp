@@ -58,6 +58,22 @@ Product product_of(const leat_result& result) {
   return product;
 }
 
+Steering::Value value_of(const leat_parameter& parameter) {
+  switch (parameter.type) {
+    case LEAT_INT64:
+      return parameter.integer;
+    case LEAT_FLOAT64:
+      return parameter.real;
+    case LEAT_CHAR:
+      if (parameter.text) return std::string(parameter.text);
+      throw std::invalid_argument(std::string(parameter.name) + ": its text is NULL");
+    default:
+      throw std::invalid_argument(
+          std::string(parameter.name) + ": " + std::to_string(parameter.type) +
+          " is no type of a parameter: LEAT_INT64, LEAT_FLOAT64, LEAT_CHAR");
+  }
+}
+
 }  // namespace
 
 PluginHost::PluginHost(std::string store, std::vector<std::string> publishes,
@@ -66,11 +82,11 @@ PluginHost::PluginHost(std::string store, std::vector<std::string> publishes,
       publishes_(std::move(publishes)),
       log_(std::move(log)),
       mpi_(std::move(mpi)),
-      abi_{sizeof(leat_host),       this,
-           &PluginHost::log,        &PluginHost::ledger,
-           &PluginHost::progress,   &PluginHost::publish,
-           &PluginHost::mpi_comm,   &PluginHost::reduce,
-           &PluginHost::shared_file} {}
+      abi_{sizeof(leat_host),        this,
+           &PluginHost::log,         &PluginHost::ledger,
+           &PluginHost::progress,    &PluginHost::publish,
+           &PluginHost::mpi_comm,    &PluginHost::reduce,
+           &PluginHost::shared_file, &PluginHost::set} {}
 
 void PluginHost::call_begins(Call call, std::int64_t iteration) {
   published_.reset();
@@ -157,6 +173,24 @@ std::int32_t PluginHost::shared_file(void* self, std::int32_t files) {
   if (!host->take_turn_ || files < 1) return -1;
   if (!host->turn_.is_there()) host->turn_ = host->take_turn_(files);
   return host->turn_.file();
+}
+
+int PluginHost::set(void* self, const leat_parameter* parameter) {
+  auto* host = static_cast<PluginHost*>(self);
+  try {
+    SteeringRequest request{"store/" + host->store_, parameter->name, value_of(*parameter)};
+    const std::lock_guard<std::mutex> lock(host->mutex_);
+    host->steering_.push_back(std::move(request));
+    return 0;
+  } catch (const std::exception& e) {
+    host->say(LEAT_LOG_ERROR, std::string("cannot set a parameter: ") + e.what());
+    return 1;
+  }
+}
+
+std::vector<SteeringRequest> PluginHost::take_steering() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(steering_, {});
 }
 
 void PluginHost::ask(comm::Columns columns, int (*done)(void*, const leat_reduction*), void* user) {

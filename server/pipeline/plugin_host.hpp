@@ -18,6 +18,7 @@
 #include "server/state/group/run_rounds.hpp"
 #include "server/state/group/turns.hpp"
 #include "server/state/iterations/iteration.hpp"
+#include "server/state/parameters/steering.hpp"
 #include "server/state/run.hpp"
 
 namespace leat::server {
@@ -64,6 +65,9 @@ class PluginHost {
   }
   /// Nor can it ask.
   void never_reduces() noexcept { abi_.reduce = nullptr; }
+  void never_steers() noexcept { abi_.set = nullptr; }
+  /// What it has asked for since the last call. From any thread.
+  std::vector<SteeringRequest> take_steering();
 
   /// The plugin is about to be called: what it said before is forgotten.
   void call_begins(Call call = Call::other, std::int64_t iteration = 0);
@@ -105,6 +109,7 @@ class PluginHost {
   static int reduce(void* self, const leat_column* columns, std::uint64_t count,
                     std::uint64_t stride, int (*done)(void*, const leat_reduction*), void* user);
   static std::int32_t shared_file(void* self, std::int32_t files);
+  static int set(void* self, const leat_parameter* parameter);
   void ask(comm::Columns columns, int (*done)(void*, const leat_reduction*), void* user);
   void add(const leat_result_set& set, std::shared_ptr<const void> memory);
   void expect_declared(const std::string& name) const;
@@ -117,8 +122,9 @@ class PluginHost {
   leat_host abi_;
   std::function<std::string()> ledger_;
   std::function<void()> progress_;
-  mutable std::mutex mutex_;  // of last_error_: several threads log
+  mutable std::mutex mutex_;  // of last_error_ and steering_: several threads log and ask
   std::string last_error_, shown_ledger_;
+  std::vector<SteeringRequest> steering_;
   Call call_ = Call::other;
   std::int64_t iteration_ = 0;  // of the call
   std::optional<Publication> published_;

@@ -252,7 +252,9 @@ void Node::serve(Conversation& conversation, const Frame& hello) {
 std::shared_ptr<Source> Node::source_of(const Share& share, const RankList& own) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Source>& source = sources_[session_of(share) + "/" + std::to_string(own.front())];
-  if (!source) source = std::make_shared<Source>(share, own, options_.config, patience_ns());
+  if (!source)
+    source = std::make_shared<Source>(share, own, options_.config, patience_ns(),
+                                      model_.architecture.staging.keep_until);
   return source;
 }
 

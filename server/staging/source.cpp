@@ -51,13 +51,23 @@ void set(const Call& call, client::ParameterCalls& parameters, const std::string
     (void)parameters.set_integer(call, name.c_str(), value.get<std::int64_t>());
 }
 
+// Bits of reals stay as they are.
+json json_of(const ParameterValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* real = std::get_if<double>(&value))
+    return {{"bits", std::bit_cast<std::int64_t>(*real)}};
+  return std::string(as_text(value));
+}
+
 }  // namespace
 
-Source::Source(Share share, RankList own, std::string config, std::int64_t timeout_ns)
+Source::Source(Share share, RankList own, std::string config, std::int64_t timeout_ns,
+               model::KeepUntil keep_until)
     : share_(std::move(share)),
       own_(std::move(own)),
       config_(std::move(config)),
-      timeout_ns_(timeout_ns) {}
+      timeout_ns_(timeout_ns),
+      keep_until_(keep_until) {}
 
 Source::~Source() {
   {
@@ -86,6 +96,8 @@ Result<void> Source::open() {
     Result<std::unique_ptr<client::Session>> session =
         client::Session::open_one_of_several(config_, ranks);
     if (!session) return session.error();
+    (*session)->parameters().tell_steered(
+        [this](const std::string& name, const ParameterValue& value) { steered_[name] = value; });
     ranks_.push_back({number, std::move(*session)});
   }
   pulse_ = std::jthread([this] { say_that_it_lives(); });
@@ -196,13 +208,27 @@ void Source::take_parameters(const std::string& text) {
   refused_ = 0;
   Lock lock(mutex_);
   const Call call{kCall, lock};
+  if (said.at("iteration") > ended_) to_tell_.clear();
   for (Rank& each : ranks_)
     if (each.session) each.session->go_to(said.at("iteration"));
+  pass_on_steering(call);
   for (const auto& [name, value] : said.at("values").items()) {
     const std::string now = value.dump();
     if (std::exchange(parameters_[name], now) == now) continue;
     for (Rank& each : ranks_)
       if (each.session) set(call, each.session->parameters(), name, value);
+  }
+}
+
+// What scripts here have set is for the simulation: its ranks set it, and until then they have what they had.
+void Source::pass_on_steering(const Call& call) {
+  const std::int32_t first = share_.moved > 0 ? share_.ranks.front() : 0;
+  for (const auto& [name, value] : std::exchange(steered_, {})) {
+    if (own_.front() == first) to_tell_[name] = json_of(value);
+    const auto before = parameters_.find(name);
+    if (before == parameters_.end()) continue;
+    for (Rank& each : ranks_)
+      if (each.session) set(call, each.session->parameters(), name, json::parse(before->second));
   }
 }
 
@@ -240,7 +266,8 @@ Status Source::await_memory(Rank& rank, const BlockHead& head, void** data) {
   const Call call{kCall, lock};
   Status status = Status::ERROR_TIMEOUT;
   while (status == Status::ERROR_TIMEOUT && !conversation_->stream().is_given_up())
-    status = rank.session->blocks().alloc_as(call, head.variable, head.block, shape_of(head), data);
+    status = rank.session->blocks().alloc_as(call, head.variable, head.block, shape_of(head),
+                                             head.global, data);
   return status;
 }
 
@@ -275,27 +302,48 @@ void Source::be_idle() {
   is_at_work_ = false;
 }
 
+// It may be said once more, by one who does not know that it has come.
 void Source::end_iteration(const std::string& text) {
   const json said = json::parse(text);
-  hand_over();
+  const std::int64_t iteration = said.at("iteration");
+  if (iteration > ended_) {
+    const bool has_blocks = !pending_.empty();
+    hand_over();
+    for (const std::int32_t died : said.value("died", json::array())) let_die(died);
+    end_iteration(iteration);
+    if (has_blocks) stored_by_ = iteration;
+  }
+  json taken = {{"iteration", iteration}, {"refused", refused_}, {"stored", await_stored()}};
+  if (!to_tell_.empty()) taken["steered"] = to_tell_;
+  be_idle();
+  conversation_->send(FrameKind::taken, taken.dump(), timeout_ns_);
+}
+
+void Source::end_iteration(std::int64_t iteration) {
   signals_seen_ = signals_done_ = 0;
-  for (const std::int32_t died : said.value("died", json::array())) let_die(died);
   Lock lock(mutex_);
   const Call call{kCall, lock};
-  std::int64_t stored = -1;
   for (Rank& each : ranks_) {
     if (!each.session) continue;
-    each.session->go_to(said.at("iteration"));
+    each.session->go_to(iteration);
     (void)each.session->end_iteration(call);
-    stored = each.session->stored_until();
   }
-  ended_ = std::max(ended_, said.at("iteration").get<std::int64_t>());
-  lock.unlock();
-  be_idle();
-  conversation_->send(
-      FrameKind::taken,
-      json{{"iteration", said.at("iteration")}, {"refused", refused_}, {"stored", stored}}.dump(),
-      timeout_ns_);
+  pass_on_steering(call);
+  ended_ = iteration;
+}
+
+// How far the stores here are; with keep-until="stored" they have all that has come.
+std::int64_t Source::await_stored() {
+  Lock lock(mutex_);
+  const Call call{kCall, lock};
+  const auto rank = std::find_if(ranks_.begin(), ranks_.end(),
+                                 [](const Rank& each) { return each.session != nullptr; });
+  if (rank == ranks_.end()) return -1;
+  Status status = Status::ERROR_FULL;
+  while (keep_until_ == model::KeepUntil::stored && status == Status::ERROR_FULL &&
+         !conversation_->stream().is_given_up())
+    status = rank->session->await_stored(call, stored_by_);
+  return rank->session->stored_until();
 }
 
 // All at the same time, as ranks do: a server that takes over waits for each of them.

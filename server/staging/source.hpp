@@ -7,12 +7,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "client-api/session/session.hpp"
+#include "lib/base/scalar.hpp"
+#include "lib/model/model.hpp"
 #include "lib/staging/frames.hpp"
 #include "lib/staging/shares.hpp"
 
@@ -36,7 +39,8 @@ class Source {
   };
 
   /// `share`: of the staging node; `own`: those of its ranks that the source has.
-  Source(Share share, RankList own, std::string config, std::int64_t timeout_ns);
+  Source(Share share, RankList own, std::string config, std::int64_t timeout_ns,
+         model::KeepUntil keep_until);
   ~Source();
 
   /// Attaches the ranks, once. The server of the staging node is started by the first of all.
@@ -73,6 +77,9 @@ class Source {
   void hand_over();
   void forget_pending();
   void end_iteration(const std::string& text);
+  void end_iteration(std::int64_t iteration);
+  std::int64_t await_stored();
+  void pass_on_steering(const client::Call& call);
   Status await_drained();
   End take_bye(const std::string& text);
   void let_die(std::int32_t rank);
@@ -84,10 +91,14 @@ class Source {
   RankList own_;
   std::string config_;
   std::int64_t timeout_ns_;
+  model::KeepUntil keep_until_;
   std::vector<Rank> ranks_;
   std::mutex mutex_;  // of all sessions, which the one thread that serves has alone
   std::vector<Pending> pending_;
   std::map<std::string, std::string> parameters_;  // of all ranks, as they were set last
+  std::map<std::string, ParameterValue> steered_;  // by scripts here
+  std::map<std::string, nlohmann::json> to_tell_;  // of that, what the simulation has yet to know
+  std::int64_t stored_by_ = -1;                    // the last iteration of which there are blocks
   std::int64_t ended_ = -1;
   std::uint64_t refused_ = 0;
   std::uint64_t signals_seen_ = 0, signals_done_ = 0;  // of the iteration in progress

@@ -278,6 +278,7 @@ class PluginAtWork {
     plugin_.host().show_ledger([this] { return leatd_.ask_for_ledger(); });
     plugin_.host().report_progress([this] { tell_progress(); });
     if (!facts_.has_all_ranks()) plugin_.host().never_reduces();
+    plugin_.host().never_steers();
     if (setup.at("runs") == "coordinated") start_.emplace(segment_, told(setup));
     team_.start(threads_);
   }

@@ -37,6 +37,7 @@ static void entry(void) {
   AT(leat_host, mpi_comm, 48);
   AT(leat_host, reduce, 56);
   AT(leat_host, shared_file, 64);
+  AT(leat_host, set, 72);
 }
 
 static void results(void) {
@@ -172,6 +173,8 @@ static void reduction(void) {
   expect("reductions of an older host", leat_host_reduce(&older, NULL, 0, NULL, NULL) == -1, 1);
   older.size = offsetof(leat_host, shared_file);
   expect("shared files of an older host", leat_host_shared_file(&older, 4) == -1, 1);
+  older.size = offsetof(leat_host, set);
+  expect("steering by an older host", leat_host_set(&older, NULL) == -1, 1);
 }
 
 static void iteration(void) {

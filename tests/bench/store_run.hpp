@@ -67,8 +67,9 @@ class StoreRun {
   std::vector<leat_block> blocks_;
   std::vector<leat_parameter> parameters_;
   leat_run run_{};
-  leat_host host_{sizeof(leat_host), this,    log,    [](void*) { return ""; }, nullptr, nullptr,
-                  nullptr,           nullptr, turn_of};
+  leat_host host_{sizeof(leat_host), this,    log,     [](void*) { return ""; },
+                  nullptr,           nullptr, nullptr, nullptr,
+                  turn_of,           nullptr};
   void* state_ = nullptr;
 };
 

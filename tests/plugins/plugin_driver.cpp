@@ -280,6 +280,7 @@ int main(int, char** arguments) {
                        nullptr,
                        nullptr,
                        nullptr,
+                       nullptr,
                        nullptr};
 
   if (description.contains("limit")) limit_file_size(description.at("limit").get<rlim_t>());

@@ -72,6 +72,21 @@ def test_a_staging_node_that_is_killed_as_a_whole_is_stood_in_for(tmp_path, when
     assert len(run.parts()) == 4
 
 
+@pytest.mark.parametrize("staging", [1, 2])
+def test_with_keep_until_stored_nothing_is_lost_with_a_staging_node(tmp_path, staging):
+    text = staged(config(4, timeout=SHORT), staging).replace("<staging ", '<staging keep-until="stored" ')
+    with StagingRun(tmp_path, text, TWO, staging) as run:
+        ranks = run.init()
+        step(ranks, range(6))  # some of it on its way, whatever that is
+        run.staging[-1].kill_as_a_whole()
+        step(ranks, range(6, 9))
+        answers = run.finalize()
+        assert all(answer.ok for answer in answers), answers
+        for node in run.staging[:-1]:
+            node.end()
+    expect(tmp_path / "run.h5", range(9), 4)
+
+
 def test_a_staging_node_that_nobody_stands_in_for_is_lost_and_said(tmp_path):
     with StagingRun(tmp_path, staged(config(4, timeout=SHORT), 1, "fail"), TWO, 1) as run:
         ranks = begun(run, 3)

@@ -4,12 +4,14 @@ import json
 import re
 import subprocess
 import sys
+import time
 
 import h5py
 import pytest
-from leat_run import BUILD, LIMIT, xml
+from leat_run import BUILD, LIMIT, same_bits, xml
+from leat_run import data as leat_data
 from nodes_run import NodesRun
-from staging_run import DATA, FOUR, PROGRAM, TWO, StagingNode, StagingRun, config, expect, staged, step
+from staging_run import DATA, FOUR, PROGRAM, STORE, TWO, StagingNode, StagingRun, config, expect, staged, step
 
 SCRIPT = """import leat
 
@@ -102,6 +104,61 @@ def test_scripts_reduce_over_all_staging_nodes(tmp_path):
         step(plain.init(), range(5))
         plain.finish()
     assert results(tmp_path / "there") == results(tmp_path / "here") != {}
+
+
+STEER = """import leat
+
+
+@leat.on_iteration(variables=["own"])
+def steer(ds, ctx):
+    if ctx.iteration == 2:
+        ctx.set("gain", 2.5)
+        ctx.set("mode", "fine")
+"""
+
+
+@pytest.mark.parametrize("staging", [1, 2])
+def test_a_script_there_steers_the_simulation(tmp_path, staging):
+    (tmp_path / "s.py").write_text(STEER)
+    more = '<data><parameter name="gain" type="double" value="1"/><parameter name="mode" type="string" value="coarse"/>'
+    text = staged(config(4, log=scripts("staging")), staging).replace("<data>", more)
+    had = []
+    with StagingRun(tmp_path, text, TWO, staging) as run:
+        ranks = run.init()
+        until = time.monotonic() + LIMIT
+        while len(had) < 5 or had[-5] != (2.5, "fine"):  # some more with the new values
+            assert time.monotonic() < until, run.log()
+            step(ranks, [len(had)])
+            now = {(rank.must("get_double", "gain").value, rank.must("get_string", "mode").value) for rank in ranks}
+            assert len(now) == 1, "not all ranks have the same"
+            had += now
+            time.sleep(0.02)
+        run.finish()
+        assert "store/to-staging steers gain from 1 to 2.5" in run.log()
+    had = [(1, "coarse"), *had[:-1]]  # what was got after iteration k holds in k + 1
+    assert had[0] == (1, "coarse") and set(had) <= {(1, "coarse"), (2.5, "coarse"), (1, "fine"), (2.5, "fine")}
+    expect(tmp_path / "run.h5", range(len(had)), 4)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["parameters/gain"][:].tolist() == [gain for gain, _ in had]
+
+
+def test_a_rank_with_other_global_extents_than_the_first_is_refused(tmp_path):
+    data = """<parameter name="m" type="int" value="4"/><layout name="l" type="double" dimensions="2" global="m"/>
+<variable name="u" layout="l"/>"""
+    with StagingRun(tmp_path, staged(xml(data, store=STORE), 1), [[0, 1]], 1) as run:
+        ranks = run.init()
+        ranks[1].must("set_int", "m", 6)
+        for rank in ranks:
+            rank.must("set_position", "u", 0, 2 * rank.number)
+            rank.must("write", "u", 0, 16, rank.number)
+        for rank in ranks:
+            rank.end()
+        answers = run.finalize()
+        assert not all(answer.ok for answer in answers)
+        assert 'its global extent "m" is 6 for this rank, and 4 for the first rank of its node' in run.log()
+        run.staging[0].end(code=1)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["u"].shape == (1, 4) and same_bits(file["u"][0][:2], leat_data(2, "f8", 0)) and file.attrs["lost"] == 1
 
 
 @pytest.mark.parametrize("scope", ["rank", "node", "run"])

@@ -64,6 +64,7 @@ BlockHead head_of(const leat_block& block, std::uint32_t dims) {
   head.bytes = block.bytes;
   std::memcpy(head.extent, block.extent, sizeof head.extent);
   std::memcpy(head.position, block.position, sizeof head.position);
+  std::memcpy(head.global, block.global, sizeof head.global);
   return head;
 }
 
@@ -93,14 +94,12 @@ class Forward {
   static bool makes_whole(const leat_run&, std::uint64_t) { return false; }
 
   void iteration(const leat_iteration_data& data) {
-    while (target_.ensure()) {
-      if (target_.link().ended() >= data.iteration) break;  // a server before this one has sent it
-      if (send(data)) break;
-      target_.link_is_lost();
-    }
+    while (target_.ensure() && !send(data)) target_.link_is_lost();
     if (!target_.is_there()) throw std::runtime_error(target_.why());
     target_.taken(data.iteration);
     signals_.clear();
+    const json steered = target_.link().take_steered();
+    for (const auto& [name, value] : steered.items()) steer(name, value);
   }
 
   // Kept, in case the iteration has to be sent again.
@@ -127,6 +126,21 @@ class Forward {
  private:
   bool send(const leat_iteration_data& data) {
     Link& link = target_.link();
+    if (link.ended() < data.iteration && !send_content(data)) return false;
+    json end = {{"iteration", data.iteration}};
+    const std::uint64_t died = leat_iteration_died_count(&data);
+    if (died > 0) end["died"] = RankList(data.died, data.died + died);
+    if (!link.send(FrameKind::end, end.dump()) || !link.await_taken(data.iteration)) return false;
+    if (link.refused() > 0)
+      host_.warn("iteration " + std::to_string(data.iteration) +
+                 ": the staging node could not take " + counted(link.refused(), "block") +
+                 "; its ledger says which, and why");
+    return true;
+  }
+
+  // A server before this one may have sent it: then it has come as a whole.
+  bool send_content(const leat_iteration_data& data) {
+    Link& link = target_.link();
     const json begin = {{"iteration", data.iteration}, {"values", parameters_of(data)}};
     for (const std::string& each : signals_)
       if (!link.send(FrameKind::signal, each)) return false;
@@ -136,17 +150,16 @@ class Forward {
       if (!link.send_block(head_of(block, dims), block.data)) return false;
       host_.progress(block.bytes);
     }
-    json end = {{"iteration", data.iteration}};
-    const std::uint64_t died = leat_iteration_died_count(&data);
-    if (died > 0) end["died"] = RankList(data.died, data.died + died);
-    std::uint64_t refused = 0;
-    if (!link.send(FrameKind::end, end.dump()) || !link.await_taken(data.iteration, &refused))
-      return false;
-    if (refused > 0)
-      host_.warn("iteration " + std::to_string(data.iteration) +
-                 ": the staging node could not take " + counted(refused, "block") +
-                 "; its ledger says which, and why");
     return true;
+  }
+
+  void steer(const std::string& parameter, const json& value) {
+    if (value.is_string())
+      host_.set(parameter, value.get<std::string>());
+    else if (value.is_object())
+      host_.set(parameter, std::bit_cast<double>(value.at("bits").get<std::int64_t>()));
+    else
+      host_.set(parameter, value.get<std::int64_t>());
   }
 
   const leat_run& run_;

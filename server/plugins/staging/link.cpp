@@ -118,10 +118,18 @@ bool Link::await(const std::function<bool()>& has_come) {
   return has_come();
 }
 
-bool Link::await_taken(std::int64_t iteration, std::uint64_t* refused) {
-  const bool came = await([&] { return taken_ >= iteration; });
-  *refused = refused_;
-  return came;
+bool Link::await_taken(std::int64_t iteration) {
+  return await([&] { return taken_ >= iteration; });
+}
+
+std::uint64_t Link::refused() const {
+  const std::lock_guard lock(mutex_);
+  return refused_;
+}
+
+json Link::take_steered() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(steered_, json::object());
 }
 
 bool Link::await_stored(int* status) {
@@ -167,6 +175,7 @@ void Link::take(const Frame& frame) {
       taken_ = std::max(taken_, said.value("iteration", taken_));
       refused_ = said.value("refused", std::uint64_t{0});
       stored_ = std::max<std::int64_t>(stored_, said.value("stored", std::int64_t{-1}));
+      steered_ = said.value("steered", json::object());
     }
     if (frame.kind == FrameKind::stored && said.is_object()) status_ = said.value("status", -1);
   }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
@@ -44,8 +45,12 @@ class Link {
   // False: the connection has broken; see why().
   bool send(FrameKind kind, const std::string& text);
   bool send_block(const BlockHead& head, const void* data);
-  /// The staging node has all of the iteration; `*refused`: but so many blocks.
-  bool await_taken(std::int64_t iteration, std::uint64_t* refused);
+  /// The staging node has all of the iteration.
+  bool await_taken(std::int64_t iteration);
+  /// But so many blocks of the last one.
+  std::uint64_t refused() const;
+  /// What scripts there have set since this was called last: parameters by name, as frames have them.
+  nlohmann::json take_steered();
   /// It is told that no more comes, and has stored all. `*status`: a Status.
   bool await_stored(int* status);
 
@@ -71,6 +76,7 @@ class Link {
   std::condition_variable changed_;
   std::int64_t taken_ = -1, heard_ns_ = 0;
   std::uint64_t refused_ = 0;
+  nlohmann::json steered_;
   int status_ = 1;  // 1: not known yet
   bool is_at_work_ = false, is_over_ = false;
   std::string why_, last_progress_;
