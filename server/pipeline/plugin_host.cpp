@@ -2,6 +2,7 @@
 #include "server/pipeline/plugin_host.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <set>
 #include <stdexcept>
@@ -63,7 +64,8 @@ Steering::Value value_of(const leat_parameter& parameter) {
     case LEAT_INT64:
       return parameter.integer;
     case LEAT_FLOAT64:
-      return parameter.real;
+      if (std::isfinite(parameter.real)) return parameter.real;
+      throw std::invalid_argument(std::string(parameter.name) + ": not a finite number");
     case LEAT_CHAR:
       if (parameter.text) return std::string(parameter.text);
       throw std::invalid_argument(std::string(parameter.name) + ": its text is NULL");

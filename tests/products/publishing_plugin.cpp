@@ -8,11 +8,13 @@
 //     make="twice"               of each product that it gets, one of this name: its values' sum, twice
 //     meet="a b"                 writes the file a, and waits until there is a file b: with iteration 0
 //     pause="0.1"                takes so many seconds for what it gets
+//     steer="2"                  gives parameters new values at that iteration, and tries some that are refused
 //     kill="4"                   ends the server when it gets a product of that iteration; once
 #include <signal.h>
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -37,6 +39,7 @@ class Publishing {
   void iteration(const leat_iteration_data& data) {
     if (data.iteration == 0) meet();
     if (data.block_count > 0) publish(data);
+    if (option("steer") == std::to_string(data.iteration)) steer();
     if (option("fail") == std::to_string(data.iteration))
       throw std::runtime_error("as it was told");
   }
@@ -74,6 +77,19 @@ class Publishing {
     for (int i = 0; i < 2000 && !std::filesystem::exists(other); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (!std::filesystem::exists(other)) throw std::runtime_error("nobody came");
+  }
+
+  void steer() const {
+    host_.set("gain", 2);
+    host_.set("mode", "fine");
+    host_.set("gian", 3.0);
+    for (const double value : {std::nan(""), 0.5}) {
+      try {
+        host_.set("gain", value);
+      } catch (const std::exception& e) {
+        host_.warn(e.what());
+      }
+    }
   }
 
   void kill_once() const {

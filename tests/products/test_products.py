@@ -60,6 +60,24 @@ def run_all(folder, stores, count=5, **others):
     return run
 
 
+def test_a_plugin_steers_all_ranks_from_the_same_iteration_on(tmp_path):
+    parameters = '<parameter name="gain" type="double" value="1"/><parameter name="mode" type="string" value="coarse"/>'
+    had = []
+    with Run(tmp_path, xml(ROW + parameters, store=publisher(steer="2")), 2) as run:
+        run.init()
+        while len(had) < 5 or had[-5] != (0.5, "fine"):
+            assert len(had) < 5000, run.log()
+            write(run, [len(had)])
+            now = {(rank.must("get_double", "gain").value, rank.must("get_string", "mode").value) for rank in run.ranks}
+            assert len(now) == 1
+            had += now
+        run.finish()
+    log = run.log()
+    assert 'store/pub steers mode from coarse to fine, from iteration ' in log and "store/pub steers gain from " in log
+    assert 'store/pub, ctx.set: the XML declares no parameter "gian"; did you mean "gain"?' in log
+    assert 'store "pub": cannot set a parameter: gain: not a finite number' in log and 'parameter "gain" could not be set' in log
+
+
 @pytest.mark.parametrize("order", ["before", "behind"])
 def test_what_a_plugin_publishes_is_in_the_file_wherever_its_store_is_declared(tmp_path, order):
     stores = [publisher(), OUT]

@@ -283,6 +283,13 @@ Answer make(const std::string& line) {
     answer["value"] = value;
     return answer;
   }
+  if (words.verb() == "get_string") {
+    char value[256] = "";
+    const leat_status status = leat_get_string(words.text().c_str(), value, sizeof value, nullptr);
+    Answer answer = answer_of(status);
+    answer["value"] = value;
+    return answer;
+  }
   const auto call = kCalls.find(words.verb());
   if (call == kCalls.end()) throw std::runtime_error("no call " + words.verb());
   return answer_of(call->second(words));
