@@ -39,6 +39,7 @@ void add_model(const CheckReport& report, Json* root) {
     scripts.push_back({{"name", each.name}, {"file", each.file}, {"functions", each.functions}});
   root->update({{"simulation", model.name},
                 {"dedicated_cores", model.architecture.dedicated_cores},
+                {"staging_nodes", model.architecture.staging.nodes},
                 {"mode", model::word_of(model.architecture.mode)},
                 {"variables", std::move(variables)},
                 {"stores", std::move(stores)},

@@ -92,7 +92,48 @@ def test_a_disk_is_measured_with_consent_only(folder):
     assert "cannot measure the disk of nowhere: No such file" in plan(folder, *TYPICAL[:-2], "--measure", "nowhere", code=1)
 
 
+NODES = ["--nodes", "16", "--network", "10GB/s"]
+
+
+@pytest.mark.parametrize("more", [[], ["--staging-disk", "4GB/s"], ["--sequential", "20", "--analysis", "30ms", "--parallel", "4"]])
+def test_what_staging_nodes_gain_or_cost(folder, more):
+    said, found = ways(folder, *TYPICAL, *NODES, "--staging", "2", *more)
+    w, a, n, size = said["output_seconds"], said["analysis_seconds"] / 4, said["iterations"], said["bytes"]
+    if "--staging-disk" in more:
+        w = size / 4e9
+    share = 0.2 if "--sequential" in more else 0
+    expected = {}
+    for count in range(1, 16):
+        compute = 0.05 * (share + (1 - share) * 16 / (16 - count)) + said["inside_seconds"] * 16 / (16 - count)
+        stages = [compute, size * 16 / min(count, 16 - count) / 1e10, (w + a) * 16 / count]
+        expected[count] = sum(stages) + (n - 1) * max(stages)
+    plain, *others = said["staging"]["ways"]
+    assert plain["staging_nodes"] == 0 and plain["total_seconds"] == [way for way in said["ways"] if way["best"]][0]["total_seconds"]
+    assert others[0]["staging_nodes"] == 2 and others[0]["computing_nodes"] == 14
+    for way in others:
+        assert way["total_seconds"] == pytest.approx(expected[way["staging_nodes"]], rel=0.02 if share else 1e-9)
+    assert min(way["total_seconds"] for way in others) <= 1.01 * min(expected.values()) * (1.02 if share else 1)
+
+
+def test_staging_nodes_are_those_of_the_xml(folder):
+    (folder / "flow.xml").write_text(XML.replace("<dedicated", '<staging nodes="3"/><dedicated').replace('type="hdf5"', 'type="hdf5" at="staging"'))
+    said, _ = ways(folder, *TYPICAL, *NODES)
+    assert said["staging"]["ways"][1]["staging_nodes"] == 3
+    shown = plan(folder, *TYPICAL, *NODES, "--staging-disk", "4GB/s")
+    assert "3 staging nodes: 13 nodes compute" in shown and "% less time than with none" in shown
+
+
+def test_the_page_shows_what_it_says_of_staging_nodes(folder):
+    shown = plan(folder, *TYPICAL, *NODES, "--staging", "2", "--staging-disk", "4GB/s")
+    lines = shown[shown.index("With staging nodes"):].rstrip().splitlines()
+    assert "\n".join(f"    {line}".rstrip() for line in lines) in PAGE
+
+
 @pytest.mark.parametrize("arguments, code, said", [
+    ([*TYPICAL, "--nodes", "16"], 2, "say both, --nodes 16 --network 10GB/s"),
+    ([*TYPICAL, "--staging", "2"], 2, "say how many these are"),
+    ([*TYPICAL, *NODES, "--staging", "16"], 2, "16 of them are staging nodes, and one at least computes"),
+    ([*TYPICAL, "--nodes", "16", "--network", "fast"], 2, "--network fast: expected a rate with its unit"),
     ([], 2, "say the XML of the simulation, or --from the report"),
     (["flow.xml"], 2, "--compute 50ms"),
     (["flow.xml", "--compute", "50ms"], 2, "--disk 1.2GiB/s, --from a report, or --measure FOLDER"),

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from . import ways
+from . import staging, ways
 from .plan_input import Input
 from .words import BAD, Parser, Refused, Screen, bytes_text, counted, nearest, run, seconds_text, whole
 
@@ -44,6 +44,10 @@ def _parser():
     add("--sequential", type=_percent, default=0, metavar="PERCENT",
         help="Percent of --compute that more cores do not make shorter (default: 0)")
     add("--bytes", metavar="SIZE", help="That a node hands over in an iteration (default: as the XML says)")
+    add("--nodes", type=whole(2, 65536), metavar="N", help="Of the run, staging nodes among them: says what these gain or cost")
+    add("--staging", type=whole(1, 65535), metavar="N", help="Of these (default: as the XML says)")
+    add("--network", metavar="RATE", help="What the network carries from one node, like 10GB/s; with --nodes")
+    add("--staging-disk", metavar="RATE", help="What the disk takes from one of them (default: as from any node)")
     add("--set", action="append", default=[], metavar="NAME=VALUE",
         help="Value of an int parameter, as the simulation would set it; may be repeated")
     add("--plot", metavar="FILE", help="A picture: PNG, SVG or PDF; needs matplotlib")
@@ -65,7 +69,8 @@ def _told(given):
                "limit": way.limit, "best": way is ways.best(all_ways)} for way in all_ways]
     return {"leat_plan": 1, "simulation": given.simulation, "compute_seconds": load.compute, "inside_seconds": load.inside,
             "output_seconds": load.output, "analysis_seconds": load.analysis, "computing_cores": load.computing, "cores": load.cores,
-            "iterations": load.iterations, "bytes": given.bytes, "buffer_bytes": given.buffer_bytes, "ways": listed}
+            "iterations": load.iterations, "bytes": given.bytes, "buffer_bytes": given.buffer_bytes, "ways": listed,
+            "staging": staging.told(given) if given.nodes else None}
 
 
 def _for_picture(given):
@@ -101,7 +106,8 @@ class PlanScreen:
         load, bold = self._load, lambda text: self._screen.painted(text, "bold")
         return (f"{bold(self._given.simulation)}: {counted(load.cores, 'core')} of a node, {counted(load.iterations, 'iteration')}\n\n"
                 f"{bold('An iteration')}\n{self._iteration()}{self._buffer()}{self._measured()}\n"
-                f"{bold('Ways to run it')}\n{self._comparison()}\n{self._verdict()}")
+                f"{bold('Ways to run it')}\n{self._comparison()}\n{self._verdict()}"
+                f"{staging.text(self._given, self._served, self._screen) if self._given.nodes else ''}")
 
     def _iteration(self):
         given, load = self._given, self._load

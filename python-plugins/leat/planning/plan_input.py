@@ -7,6 +7,7 @@ import tempfile
 import time
 
 from . import ways
+from .staging import Nodes
 from .words import BAD, SIZES, TIMES_NS, USAGE, Refused, quantity
 
 _COPIED = 4e9  # what a rank copies in a second where nothing was measured: half of what one core of today does
@@ -28,6 +29,7 @@ class Input:
         self.bytes = self.buffer_bytes = 0  # handed over on a node in an iteration; 0: not known
         self.measured = self.expected = self.was = None  # of the run that was reported: seconds, and its way where these are its cores
         self.computing_is_estimated = False  # by what is left of them without its analyses
+        self.nodes = None  # staging.Nodes, where more than one is asked for
         self.placeholders = []  # "nx=1": of the XML; `bytes` rests on them
         _check(options)
         if options.source:
@@ -38,13 +40,19 @@ class Input:
             self._from_file(sized, options.ranks or self.load.computing)
         self._from_words(options)
         if options.disk or options.measure:
-            self.bytes_per_second = _rate(options.disk) if options.disk else _disk_speed(options.measure)
+            self.bytes_per_second = _rate("--disk", options.disk) if options.disk else _disk_speed(options.measure)
             self.load.output = self.bytes / self.bytes_per_second
         self._judge()
         if sized and not (sized["memory"]["complete"] or options.bytes):
             raise Refused(_why_unknown(options.file, sized))
         if sized and self.load.inside == 0:
             self.load.inside = self.bytes / self.load.computing / _COPIED
+        if options.nodes:
+            wanted = options.staging or (sized or {}).get("staging_nodes", 0)
+            self.nodes = Nodes(options.nodes, wanted, _rate("--network", options.network),
+                               _rate("--staging-disk", options.staging_disk) if options.staging_disk else 0)
+            if wanted >= options.nodes:
+                raise Refused(f"--nodes {options.nodes}: {wanted} of them are staging nodes, and one at least computes")
 
     def _from_report(self, file):
         try:
@@ -111,6 +119,10 @@ def _no_such_run():
 
 
 def _check(options):
+    if bool(options.nodes) != bool(options.network):
+        raise Refused("staging nodes are compared for a number of nodes and a network: say both, --nodes 16 --network 10GB/s")
+    if (options.staging or options.staging_disk) and not options.nodes:
+        raise Refused("staging nodes are some of all nodes: say how many these are, --nodes 16 --network 10GB/s")
     if options.source:
         return
     if not options.file:
@@ -160,10 +172,10 @@ def _size(text):
     return number * SIZES.get(unit.removeprefix(" "), 0)
 
 
-def _rate(text):
+def _rate(option, text):
     size = _size(text[:-2]) if text.endswith("/s") else 0
     if not size:
-        raise Refused(f"--disk {text}: expected a rate with its unit, like 1.2GiB/s or 300MB/s")
+        raise Refused(f"{option} {text}: expected a rate with its unit, like 1.2GiB/s or 300MB/s")
     return size
 
 
