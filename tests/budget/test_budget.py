@@ -34,7 +34,8 @@ def run(tmp_path):
     return under
 
 
-def test_small_calls_stay_within_their_budget_of_instructions(run):
+def instructions(run):
+    """Of each call, by its name."""
     folder = run("valgrind", "--tool=callgrind", "--collect-atstart=no", "--callgrind-out-file=cost")
     costs = {}
     for dump in folder.glob("cost.*"):
@@ -43,8 +44,29 @@ def test_small_calls_stay_within_their_budget_of_instructions(run):
         total = re.search(r"^(?:summary|totals): (\d+)$", text, re.MULTILINE)
         if name and total:
             costs[name[1]] = int(total[1])
+        dump.unlink()
     print(costs)
     assert set(costs) == set(MOST)
+    return costs
+
+
+def test_small_calls_cost_the_same_with_staging_nodes(run, tmp_path):
+    beside = instructions(run)
+    staged = XML.replace("<buffer", '<staging nodes="1"/><buffer').replace("<store", '<store at="staging"')
+    (tmp_path / "budget.xml").write_text(staged)
+    node = subprocess.Popen([BUILD / "lib/leat/plugins/staging-node", "budget.xml"], cwd=tmp_path,
+                            env={**os.environ, "LEAT_RUNTIME_DIR": str(tmp_path / "runtime-staging"), "LEAT_INTERFACE": "lo"})
+    try:
+        there = instructions(run)
+        assert node.wait(LIMIT) == 0
+    finally:
+        node.kill()
+        node.wait()
+    assert all(abs(there[call] - beside[call]) <= 0.02 * beside[call] for call in beside), (beside, there)
+
+
+def test_small_calls_stay_within_their_budget_of_instructions(run):
+    costs = instructions(run)
     over = {name: cost for name, cost in costs.items() if not 0 < cost <= MOST[name]}
     assert not over, f"{over}, and the budget is {MOST}"
 

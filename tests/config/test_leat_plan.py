@@ -116,7 +116,8 @@ def test_what_staging_nodes_gain_or_cost(folder, more):
 
 
 def test_staging_nodes_are_those_of_the_xml(folder):
-    (folder / "flow.xml").write_text(XML.replace("<dedicated", '<staging nodes="3"/><dedicated').replace('type="hdf5"', 'type="hdf5" at="staging"'))
+    staged = XML.replace("<dedicated", '<staging nodes="3"/><dedicated').replace('type="hdf5"', 'type="hdf5" at="staging"')
+    (folder / "flow.xml").write_text(staged)
     said, _ = ways(folder, *TYPICAL, *NODES)
     assert said["staging"]["ways"][1]["staging_nodes"] == 3
     shown = plan(folder, *TYPICAL, *NODES, "--staging-disk", "4GB/s")

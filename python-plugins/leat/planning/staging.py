@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What staging nodes gain or cost: the model of docs/explanation/planning.md for a run of several nodes. Times are in seconds, sizes in bytes."""
+"""What staging nodes gain or cost: the model of docs/explanation/planning.md for a run of several nodes. Times are in seconds, sizes in
+bytes."""
 from dataclasses import dataclass, replace
 
 from . import ways
@@ -24,8 +25,8 @@ class StagedWay:
 
 
 def staged(load, size, dedicated, nodes, staging):
-    """Three stages that overlap: the other nodes compute, blocks are sent, staging nodes store and analyse. What all nodes computed, wrote and
-    analysed is divided among fewer; on staging nodes analyses have all cores."""
+    """Three stages that overlap: the other nodes compute, blocks are sent, staging nodes store and analyse. What all nodes computed, wrote
+    and analysed is divided among fewer; on staging nodes analyses have all cores."""
     computing = nodes.all - staging
     compute = load.compute * (load.sequential + (1 - load.sequential) * nodes.all / computing)
     own = replace(load, compute=compute, inside=load.inside * nodes.all / computing)
@@ -61,11 +62,12 @@ def text(given, served, screen):
     best, limits = ways.best(found), {"compute": "computing", "cores": "all cores busy"}
     rows = [[(head, "dim") for head in ("", "an iteration", "whole run", "", "limited by")]]
     for way in found:
-        more = nearest((way.total / best.total - 1) * 100)
-        name = (f"{counted(way.staging, 'staging node')}: {counted(nodes.all - way.staging, 'node')} compute{'s' * (nodes.all - way.staging == 1)}"
-                if way.staging else f"none: {nodes.all} nodes compute")
-        rows.append([(name, "green" if way is best else ""), seconds_text(way.iteration), seconds_text(way.total),
-                     ("best" if way is best else f"+{more} %" if more else "alike", "dim"), limits.get(way.limit, way.limit if way.limit == "network" else served)])
+        more, others = nearest((way.total / best.total - 1) * 100), nodes.all - way.staging
+        name = f"{counted(way.staging, 'staging node')}: {counted(others, 'node')} compute{'s' * (others == 1)}"
+        rows.append([(name if way.staging else f"none: {nodes.all} nodes compute", "green" if way is best else ""),
+                     seconds_text(way.iteration), seconds_text(way.total),
+                     ("best" if way is best else f"+{more} %" if more else "alike", "dim"),
+                     limits.get(way.limit, way.limit if way.limit == "network" else served)])
     head = screen.painted(f"With staging nodes, of {counted(nodes.all, 'node')} in all", "bold")
     verdict = ("staging nodes gain nothing" if not best.staging else
                f"{screen.painted(counted(best.staging, 'staging node'), 'green')}: "
