@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Staging nodes, their servers and those who send to them are killed and stopped: no hang, every value right and there once, nothing lost
 that was not said."""
+import json
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -11,7 +13,7 @@ import time
 import h5py
 import pytest
 from leat_run import LIMIT, await_death
-from staging_run import FOUR, TWO, StagingRun, config, expect, staged, step
+from staging_run import FOUR, TWO, StagingRun, config, expect, expect_blocks, staged, step
 
 SHORT = "6s"  # so a staging node that says nothing is given up after 2 s, and not tried again after another one
 MAYBE = "unless `leat recover` there finds it"
@@ -173,6 +175,33 @@ def test_killed_at_random_moments_nothing_is_wrong_and_nothing_unsaid(tmp_path, 
 def stored(path):
     with h5py.File(path) as file:
         return file["iteration"][:].tolist()
+
+
+def test_what_a_staging_node_has_no_room_for_on_its_disk_is_said_to_be_lost_and_the_rest_is_right(tmp_path):
+    with StagingRun(tmp_path, staged(config(4), 1), TWO, 1) as run:
+        ranks = begun(run, 3)
+        (part,) = [tmp_path / "run.h5"] if (tmp_path / "run.h5").exists() else tmp_path.glob("run.parts/*/rank*.h5")
+        sizes = {"full": (part.stat().st_size, resource.RLIM_INFINITY), "room": (resource.RLIM_INFINITY, resource.RLIM_INFINITY)}
+        resource.prlimit(run.staging[0].server(), resource.RLIMIT_FSIZE, sizes["full"])
+        step(ranks, range(3, 60))
+        until = time.monotonic() + LIMIT
+        while "no room on the disk" not in run.log():
+            assert time.monotonic() < until, run.log()
+            time.sleep(0.05)
+        resource.prlimit(run.staging[0].server(), resource.RLIMIT_FSIZE, sizes["room"])
+        step(ranks, range(60, 63))
+        answers = run.finalize()
+        assert {answer.status for answer in answers} == {"LEAT_ERROR_LOST"}, answers
+        run.staging[0].end(code=1)
+    with h5py.File(tmp_path / "run.h5") as file:
+        rows = dict(zip(file["iteration"][:].tolist(), range(len(file["iteration"])), strict=True))
+        complete = file["leat/iteration_complete"][:]
+        whole = [iteration for iteration, row in rows.items() if complete[row]]
+        for iteration in whole:
+            expect_blocks(file, rows[iteration], iteration, 4)
+    failed = {number for entry in json.loads((tmp_path / "run.ledger.json").read_text())["entries"] if entry["fate"] == "failed"
+              for number in range(entry["iterations"][0], entry["iterations"][1] + 1, entry["iterations"][2])}
+    assert whole[:3] == [0, 1, 2] and set(whole) | failed == set(range(63)) and not set(whole) & failed, (whole, failed)
 
 
 def test_a_staging_node_without_a_share_that_was_stopped_during_the_run_ends(tmp_path):
