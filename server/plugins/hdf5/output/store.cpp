@@ -274,17 +274,44 @@ std::string Store::write_variable(SoundBlocks* blocks) {
   }
 }
 
+// Each of them, whatever becomes of the others.
+void Store::grow_variables() {
+  std::string error;  // the first
+  const auto attempt = [&error](const auto& step) {
+    try {
+      step();
+    } catch (const std::exception& e) {
+      if (error.empty()) error = e.what();
+    }
+  };
+  for (auto& [variable, writer] : open_->writers) {
+    if (!writer) continue;
+    attempt([&, &own = *writer] { own.grow_to_rows(open_->rows); });
+    const leat_variable& described = *leat_variable_at(&run_, variable);
+    if (!described.time_varying) continue;
+    const bool written = open_->in_row.count(variable) > 0;
+    attempt([&, number = variable] {
+      open_->written_masks[number].note(open_->target, described.name, open_->rows - 1, written);
+    });
+  }
+  if (!error.empty()) throw std::runtime_error(error);
+}
+
+void Store::settle_masks() {
+  for (auto& [variable, mask] : open_->written_masks) {
+    try {
+      mask.settle(open_->target, leat_variable_at(&run_, variable)->name);
+    } catch (const std::exception& e) {
+      host_.error(output_.path() + ": " + e.what() +
+                  ": iterations that it calls not written may have been; the ledger is right");
+    }
+  }
+}
+
 void Store::finish_row(const leat_iteration_data& data, bool whole) {
   open_->pending.push_back(data.iteration);
   open_->pending_complete.push_back(whole ? 1 : 0);
-  for (auto& [variable, writer] : open_->writers) {
-    if (!writer) continue;
-    writer->grow_to_rows(open_->rows);
-    const leat_variable& described = *leat_variable_at(&run_, variable);
-    if (described.time_varying)
-      open_->written_masks[variable].note(open_->target, described.name, open_->rows - 1,
-                                          open_->in_row.count(variable) > 0);
-  }
+  grow_variables();
   open_->blocks.grow_to_rows(open_->rows);
   open_->parameters.write(open_->rows - 1, data);
   open_->time.write(open_->rows - 1, data);
@@ -391,6 +418,7 @@ void Store::close_file(bool with_ledger) {
   shapes_.close();
   const auto all = [text = content()] { return text; };
   name_->look(all);
+  settle_masks();
   open_->end();
   open_.reset();
   finish_file(all, with_ledger);

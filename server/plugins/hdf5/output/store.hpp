@@ -63,6 +63,8 @@ class Store {
   void start_part();
   std::string write_variables(std::vector<SoundBlocks>* all, Lent* lent);
   std::string write_variable(SoundBlocks* blocks);
+  void grow_variables();
+  void settle_masks();
   void finish_row(const leat_iteration_data& data, bool whole);
   void stage() { flush(&CommittedFile::stage); }
   void commit() { flush(&CommittedFile::commit); }
