@@ -18,7 +18,7 @@ from stored_blocks import stored_blocks
 XML = """<simulation name="run">
   <architecture>
     <dedicated cores="1"/><buffer size="{size}" timeout="{timeout}s" when-full="{when_full}" checksum="{checksum}"/>
-    <network trust="{trust}"/><staging nodes="{nodes}" when-lost="{when_lost}" buffer="{staging}"/>
+    <network trust="{trust}"/><staging nodes="{nodes}" when-lost="{when_lost}" keep-until="{keep_until}" buffer="{staging}"/>
   </architecture>
   <data>
     <parameter name="dt" type="double" value="1"/>
@@ -112,7 +112,8 @@ def write_xml(folder, chance, count):
     (folder / "run.xml").write_text(XML.format(
         size=chance.choice(["2MiB", "16MiB"]), timeout=TIMEOUT, when_full=chance.choice(["wait", "wait", "drop-iteration", "error"]),
         checksum=chance.choice(["none", "crc32c"]), trust=chance.choice(["none", "job"]), nodes=count, when_lost=when_lost,
-        staging=chance.choice(["0B", "2MiB", "32MiB"]), scope=chance.choice(["rank", "node", "run"])))
+        staging=chance.choice(["0B", "2MiB", "32MiB"]),
+        keep_until=chance.choice(["received", "stored"]), scope=chance.choice(["rank", "node", "run"])))
     return when_lost
 
 
