@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | lint | ls | xdmf |
-plan | predict | pretend [arguments].
+plan | predict | pretend | dash | fields [arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -17,6 +17,8 @@ TOOLS = {
     "plan": "leat.planning.plan",
     "predict": "leat.planning.predict",
     "pretend": "leat.planning.pretend",
+    "dash": "leat.dash.command",
+    "fields": "leat.dash.fields",
 }
 
 if __name__ == "__main__":

@@ -255,6 +255,9 @@ int main(int, char** arguments) {
   run.ranks = description.value("ranks", 1);
   run.node_ranks = description.value("node_ranks", run.ranks);
   run.first_rank = description.value("first_rank", 0);
+  run.succession = description.value("succession", 0);
+  const auto own_ranks = description.value("own_ranks", std::vector<std::int32_t>{});
+  run.own_ranks = own_ranks.empty() ? nullptr : own_ranks.data();
   run.variables = variables.data();
   run.variable_count = variables.size();
   run.variable_stride = sizeof(leat_variable);

@@ -407,3 +407,42 @@ def test_a_view_that_is_made_at_the_end_gives_a_sign_of_life_with_each_part_and_
     nodes.must(0, *[nodes.block(number, (5,), number, rank) for number in range(8) for rank in range(2)])
     nodes.finish()
     assert int((tmp_path / "signs").read_text()) >= 1
+
+
+def test_what_a_server_was_given_again_is_there_once(tmp_path):
+    """The first server has all ranks to begin with; then others go on with some, and are given again what it had not said to be stored."""
+    variables = [variable("p", "i4", ["?n"]), variable("q", "f8", ["x"]), variable("u", "f8", ["y", "x"], **{"global": 1})]
+
+    def server(ranks, succession):
+        return Plugin(tmp_path, variables, simulation="run", session="s1", ranks=3, node_ranks=len(ranks), first_rank=ranks[0],
+                      own_ranks=ranks, succession=succession)
+
+    def give(target, iteration, ranks, complete=1):
+        blocks = [target.block(number, shape, 100 * iteration + 10 * rank + number + 1, rank=rank)
+                  for number in (0, 1) for rank in ranks for shape in [(4,) if number else (rank + iteration,)]]
+        blocks += grid(target, 2, {(rank, 0): (4 * rank, 0, 4, 10) for rank in ranks}, 0, iteration=iteration)
+        target.must(iteration, *blocks, complete=complete)
+
+    first = server([0, 1, 2], 1)
+    for iteration in range(3):
+        give(first, iteration, [0, 1, 2])
+    give(first, 3, [0, 2], complete=0)  # rank 1 has gone by then
+    give(first, 4, [2], complete=0)
+    second, third = server([1], 1000), server([0], 2000)
+    for target, rank, begin in ((second, 1, 2), (third, 0, 3)):
+        for iteration in range(begin, 5):
+            give(target, iteration, [rank])
+    for target in (first, second, third):
+        target.finish()
+    merged = leat("merge", tmp_path / "run.h5", tmp_path / "merged.h5")
+    assert merged.returncode == 0, merged.stderr
+    for name in ("run.h5", "merged.h5"):
+        with h5py.File(tmp_path / name) as file:
+            assert file["iteration"][:].tolist() == list(range(5))
+            for iteration in range(5):
+                lists, rows = (stored_ranks(file, variable, iteration) for variable in "pq")
+                assert sorted(lists) == sorted(rows) == [0, 1, 2], (name, iteration)
+                for rank in range(3):
+                    assert same_bits(lists[rank], array((rank + iteration,), "i4", 100 * iteration + 10 * rank + 1))
+                    assert same_bits(rows[rank], array((4,), "f8", 100 * iteration + 10 * rank + 2))
+                    assert same_bits(file["u"][iteration][4 * rank:4 * rank + 4], array((4, 10), "f8", 1000 * iteration + 10 * rank + 1))

@@ -51,6 +51,22 @@ std::string shape_of(const std::vector<Part>& parts, const std::vector<std::stri
   return shape;
 }
 
+// A server that went on with ranks of another one was given an iteration again that the other one may have begun: what it has
+// of a block counts, as it was given all of them.
+void remove_earlier(const std::vector<Part>& parts, std::vector<MergedRecord>* sorted) {
+  std::vector<MergedRecord> kept;
+  for (MergedRecord& each : *sorted) {
+    const bool is_again = !kept.empty() && kept.back().entry.owner == each.entry.owner &&
+                          kept.back().entry.level == each.entry.level &&
+                          kept.back().part != each.part;
+    if (!is_again)
+      kept.push_back(std::move(each));
+    else if (parts[kept.back().part].succession < parts[each.part].succession)
+      kept.back() = std::move(each);
+  }
+  *sorted = std::move(kept);
+}
+
 }  // namespace
 
 Dataset write_table(const View& view, const std::string& name,
@@ -106,6 +122,7 @@ void MergedBlocks::merge_row(const View& view, std::vector<StoredBlockTable>* ta
   }
   std::stable_sort(records.begin(), records.end(),
                    [](const MergedRecord& a, const MergedRecord& b) { return a.entry < b.entry; });
+  remove_earlier(view.parts, &records);
   const std::size_t first = runs_.size();
   for (MergedRecord& each : records) {
     RecordRun* last = runs_.size() > first ? &runs_.back() : nullptr;
