@@ -26,10 +26,11 @@ class Browser:
         os.close(from_us)
         os.close(to_us)
         self._number, self._bytes, self.errors, self._session = 0, b"", [], None
-        target = self._do("Target.getTargets")["targetInfos"][0]["targetId"]
+        target = self._do("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self._do(f"{domain}.enable")
+        self._do("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def __enter__(self):
         return self
@@ -55,14 +56,14 @@ class Browser:
         """Until it is true; its value."""
         until, value = time.monotonic() + limit, None
         while time.monotonic() < until:
-            value = self.value(expression)
+            value = self.value(f"document.body && ({expression})")
             if value:
                 return value
             time.sleep(0.05)
         raise AssertionError(f"{expression} is {value} after {limit} s; the page says {self.value('document.body.innerText')[:2000]}")
 
     def picture(self, path, whole=True):
-        shot = self._do("Page.captureScreenshot", captureBeyondViewport=whole)
+        shot = self._do("Page.captureScreenshot", captureBeyondViewport=whole)  # of what is below the window, too
         pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))
 
     def _do(self, method, **parameters):

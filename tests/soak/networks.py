@@ -262,7 +262,9 @@ class Disturbed:
                               capture_output=True, text=True, timeout=LIMIT, check=False)
         self.tell(f"{' '.join(map(str, words))} on node {node.number}: {done.returncode} {done.stdout.strip()} {done.stderr.strip()}")
         node.recovered += done.stdout + done.stderr
-        if done.returncode != 0:
+        # The rank was told, and it is in the ledger still; or the XML wants it so.
+        meant = ('when-full="error" does not wait', 'when-lost="fail"')
+        if done.returncode != 0 and not any(each in done.stderr for each in meant):
             self.tally.blame("lost", f"leat {words} on node {node.number}: {done.stdout} {done.stderr}")
 
 

@@ -20,7 +20,7 @@ def main():
 def _parser():
     parser = Parser("dash", "Shows running sessions of yours on this node as a page, live.",
                     "Exit codes: 0 ended by Ctrl-C or a signal; 1 it cannot listen there; 2 the command line is wrong.")
-    parser.add_argument("session", nargs="*", help="Sessions, or names of simulations (default: all of this node, those that come later too)")
+    parser.add_argument("session", nargs="*", help="Sessions, or names of simulations (default: all of this node, later ones too)")
     parser.add_argument("--port", type=whole(0, 65535), default=0, metavar="N", help="On 127.0.0.1 (default: one that is free)")
     parser.add_argument("--socket", metavar="FILE", help="Listens on a socket in the file system, for you alone, and on no port")
     parser.add_argument("--interpreter", metavar="PYTHON", help="Python with h5py and NumPy, which fields need (default: python3 in PATH)")
@@ -35,6 +35,7 @@ def _serve(options):
     except OSError as why:
         where = options.socket or f"127.0.0.1:{options.port}"
         raise Refused(f"cannot listen on {where}: {why.strerror}", 1) from None
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a browser that goes away is no end
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())

@@ -22,8 +22,8 @@ class Reader:
         self._process, self._lock = None, threading.Lock()
 
     def read(self, file, variable, axis, index):
-        """(facts, bytes): the newest iteration of a variable in a file; of three dimensions the slice at `index` (-1: the middle) of `axis`.
-        Bytes are float32, rows first, as facts["shape"] says. Raises NoField."""
+        """(facts, bytes): the newest iteration of a variable in a file; of three dimensions the slice at `index` (-1: the middle) of
+        `axis`. Bytes are float32, rows first, as facts["shape"] says. Raises NoField."""
         with self._lock:
             try:
                 return self._ask({"file": file, "variable": variable, "axis": axis, "index": index})
@@ -75,8 +75,11 @@ def main():
             facts, data = _slice(**json.loads(line))
         except Exception as error:
             facts, data = {"error": str(error) or type(error).__name__, "bytes": 0}, b""
-        sys.stdout.buffer.write(json.dumps({**facts, "bytes": len(data)}).encode() + b"\n" + data)
-        sys.stdout.buffer.flush()
+        try:
+            sys.stdout.buffer.write(json.dumps({**facts, "bytes": len(data)}).encode() + b"\n" + data)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:  # nobody waits for it any more
+            os._exit(0)
 
 
 def _slice(file, variable, axis, index):
@@ -99,9 +102,10 @@ def _slice(file, variable, axis, index):
         left = [d for d in range(len(shape)) if len(shape) == 2 or d != axis]
         for d in left:
             place[d] = slice(None, None, max(1, -(-shape[d] // _MOST_CELLS)))
-        values = np.asarray(data[(rows - 1, *place)], dtype="f4")
+        with np.errstate(all="ignore"):  # a number that float32 has no room for is infinite, and has no colour
+            values = np.asarray(data[(rows - 1, *place)], dtype="f4")
         finite = values[np.isfinite(values)]
-        facts = {"iteration": iteration, "shape": list(values.shape), "of": list(shape), "axis": axis, "index": index if len(shape) == 3 else -1,
-                 "least": float(finite.min()) if finite.size else None, "largest": float(finite.max()) if finite.size else None,
-                 "names": [str(data.dims[d + 1].label or "") for d in left]}
+        facts = {"iteration": iteration, "shape": list(values.shape), "of": list(shape), "axis": axis,
+                 "index": index if len(shape) == 3 else -1, "names": [str(data.dims[d + 1].label or "") for d in left],
+                 "least": float(finite.min()) if finite.size else None, "largest": float(finite.max()) if finite.size else None}
         return facts, np.ascontiguousarray(values).tobytes()

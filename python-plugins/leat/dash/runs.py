@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running sessions, watched: each by a thread that asks its server some times a second, and by one that hears what happens. Nothing here makes a
-run wait, and no wait is longer than some seconds."""
+"""Running sessions, watched: each by a thread that asks its server some times a second, and by one that hears what happens. Nothing here
+makes a run wait, and no wait is longer than some seconds."""
 import contextlib
 import threading
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that scripts write, <script>.csv, while they grow: for each scalar the last thousands of its values, thinned out over a long run."""
+"""Tables that scripts write, <script>.csv, while they grow: for each scalar some thousand of its values, thinned out over a long run."""
 import csv
 import math
 import os

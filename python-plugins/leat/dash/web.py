@@ -2,13 +2,15 @@
 """The page's server, of Python's own http.server: one static page, what it shows as JSON, changes as server-sent events
 (https://html.spec.whatwg.org/multipage/server-sent-events.html). It only answers questions; nothing can be set by it.
 
-Who asks must have the token, once in the address, then in a cookie; a request whose Host is another name than loopback's is refused, so that a
-page from elsewhere cannot ask through the user's browser. Connections are counted, and no read or write of one waits for longer than 15 s."""
+Who asks must have the token, once in the address, then in a cookie; a request whose Host is another name than loopback's is refused, so
+that a page from elsewhere cannot ask through the user's browser. Connections are counted, and no read or write of one waits for longer
+than 15 s."""
 import hmac
 import json
 import os
 import socket
 import socketserver
+import stat
 import threading
 import time
 from http.cookies import CookieError, SimpleCookie
@@ -57,24 +59,23 @@ def serve_on_port(page, port):
 
 
 def serve_on_socket(page, path):
-    """A socket that is left from before is replaced; any other file is not."""
+    """A socket that is left from before is replaced; nothing else is."""
     before = os.umask(0o177)
     try:
-        try:
-            return _SocketServer(path, _handler(page))
-        except OSError:
-            with socket.socket(socket.AF_UNIX) as tried:
-                if not _nobody_listens(tried, path):
-                    raise
+        if _is_left(path):
             os.unlink(path)
-            return _SocketServer(path, _handler(page))
+        return _SocketServer(path, _handler(page))
     finally:
         os.umask(before)
 
 
-def _nobody_listens(tried, path):
+def _is_left(path):
+    """A socket, and nobody listens there."""
     try:
-        tried.connect(path)
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            return False
+        with socket.socket(socket.AF_UNIX) as tried:
+            tried.connect(path)
     except ConnectionRefusedError:
         return True
     except OSError:
@@ -112,6 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
         words = {name: each[-1] for name, each in parse_qs(address.query).items()}
         if not self._is_here():
             return self._refuse(403, "this page answers to 127.0.0.1 and localhost alone")
+        if address.path == "/favicon.ico":
+            return self._answer(204, b"", "image/png")
         if address.path == "/" and "token" in words:
             return self._let_in(words["token"])
         if not self._may(self._cookie()):
@@ -185,7 +188,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if file not in files:
                 raise NoField("no store of this run writes HDF5 files here, or none has begun")
-            facts, data = self.page.fields.read(file, words.get("variable", ""), *(_small(words.get(each, "")) for each in ("axis", "index")))
+            axis, index = (_small(words.get(each, "")) for each in ("axis", "index"))
+            facts, data = self.page.fields.read(file, words.get("variable", ""), axis, index)
         except NoField as why:
             facts, data = {"error": str(why)}, b""
         return self._answer(200, json.dumps(facts).encode() + b"\n" + data, "application/octet-stream")

@@ -78,8 +78,7 @@ class Forward {
         target_({.simulation = run.simulation,
                  .config = option_of(run, "config"),
                  .nodes = std::atoll(option_of(run, "nodes").c_str()),
-                 // What was in memory when all was killed has nobody else who waits for it.
-                 .when_lost = leat_run_is_drained(&run) ? "node" : option_of(run, "when-lost"),
+                 .when_lost = option_of(run, "when-lost"),
                  .timeout_seconds = std::strtod(option_of(run, "timeout").c_str(), nullptr),
                  .resumed = leat_run_is_resumed(&run) != 0,
                  .caller = {.share = {run.session, {}, run.ranks, 0},
