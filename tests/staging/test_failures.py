@@ -13,7 +13,7 @@ import time
 import h5py
 import pytest
 from leat_run import LIMIT, await_death
-from staging_run import FOUR, TWO, StagingRun, config, expect, expect_blocks, staged, step
+from staging_run import FOUR, STORE, TWO, StagingRun, config, expect, expect_blocks, staged, step
 
 SHORT = "6s"  # so a staging node that says nothing is given up after 2 s, and not tried again after another one
 MAYBE = "unless `leat recover` there finds it"
@@ -241,3 +241,34 @@ def test_the_folder_of_cards_is_removed_during_a_run(tmp_path):
         step(ranks, range(3, 6))
         run.finish()
     expect(tmp_path / "run.h5", range(6), 4)
+
+
+def test_a_run_that_ends_with_dropped_iterations_and_an_event_to_come_ends_on_staging_nodes(tmp_path):
+    """It is not known there yet whether the event happens, as another staging node is stopped."""
+    big = '<data><layout name="big" type="uint8" dimensions="9437184" blocks="2"/><variable name="big" layout="big"/>'
+    text = config(2, store=STORE, log='<actions><event name="x" store="out" scope="rank"/></actions>').replace("<data>", big)
+    with StagingRun(tmp_path, staged(text).replace("<buffer", '<buffer when-full="drop-iteration"'), [[0], [1]], 2) as run:
+        ranks = run.init()
+        step(ranks, range(3))
+        for rank in ranks:
+            rank.must("signal", "x")
+        server = run.staging[1].server()
+        os.kill(server, signal.SIGSTOP)
+        step(ranks, [3])
+        for iteration in (4, 5):
+            for block in (0, 1):
+                answer = ranks[0].call("write", "big", block, 9437184, iteration)
+            assert answer.status == "LEAT_DROPPED"
+            for rank in ranks:
+                rank.call("end_iteration")
+        for rank in ranks:
+            rank.start("finalize")
+        until = time.monotonic() + LIMIT
+        while "iteration 4 dropped: rank 0 waited" not in run.staging[0].said.read_text():
+            assert time.monotonic() < until, run.log()
+            time.sleep(0.02)
+        os.kill(server, signal.SIGCONT)
+        assert all(rank.result().ok for rank in ranks)
+        for node in run.staging:
+            node.end()
+    assert stored(tmp_path / "run.h5") == [3]

@@ -65,8 +65,11 @@ class RunIterations {
   std::vector<std::pair<std::int64_t, std::string>> take_drops() {
     return std::exchange(drops_, {});
   }
-  /// All iterations up to this one may go to the stores.
-  std::int64_t known_until() const noexcept { return holds_ ? next_ - 1 : INT64_MAX; }
+  /// All iterations up to this one may go to the stores. When no rank is left, and what they have ended is known, nothing comes of
+  /// the others any more: what is opened after that, as for events of a dropped iteration, waits for nobody.
+  std::int64_t known_until() const noexcept {
+    return !holds_ || (has_ended_ && !waits()) ? INT64_MAX : next_ - 1;
+  }
   /// No iteration after this one was reported.
   std::int64_t reported() const noexcept { return reported_; }
   /// That has no outcome yet.
