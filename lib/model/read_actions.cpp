@@ -179,6 +179,9 @@ std::optional<DaskScheduler> read_dask(ReadContext& context, const XmlElement& s
 std::optional<ForeignScript> read_foreign(ReadContext& context, const Attributes& attributes) {
   ForeignScript script;
   attributes.read_fields(&script);
+  if (script.form != ScriptForm::catalyst && attributes.has("args"))
+    context.error(attributes.where("args"),
+                  "args=\"...\" is for form=\"catalyst\": what catalyst.get_args() returns");
   if (script.form != ScriptForm::leat) {
     script.variables = script_variables(context, attributes);
     return script;
@@ -187,8 +190,8 @@ std::optional<ForeignScript> read_foreign(ReadContext& context, const Attributes
     if (!attributes.has(name)) continue;
     context.error(attributes.where(name),
                   std::string(name) +
-                      "=\"...\" is for form=\"damaris\" and \"deisa\": a script of Leat's says "
-                      "it itself, in @leat.on_iteration(" +
+                      "=\"...\" is for form=\"damaris\", \"deisa\" and \"catalyst\": a script of "
+                      "Leat's says it itself, in @leat.on_iteration(" +
                       name + "=...)");
   }
   return std::nullopt;

@@ -48,8 +48,10 @@ template <>
 inline constexpr Word<EventScope> kWords<EventScope>[] = {
     {"rank", EventScope::rank}, {"node", EventScope::node}, {"run", EventScope::run}};
 template <>
-inline constexpr Word<ScriptForm> kWords<ScriptForm>[] = {
-    {"leat", ScriptForm::leat}, {"damaris", ScriptForm::damaris}, {"deisa", ScriptForm::deisa}};
+inline constexpr Word<ScriptForm> kWords<ScriptForm>[] = {{"leat", ScriptForm::leat},
+                                                          {"damaris", ScriptForm::damaris},
+                                                          {"deisa", ScriptForm::deisa},
+                                                          {"catalyst", ScriptForm::catalyst}};
 template <>
 inline constexpr Word<Schedule> kWords<Schedule>[] = {{"server", Schedule::server},
                                                       {"sync", Schedule::sync},

@@ -180,7 +180,10 @@ struct Script {
   /// out different ones.
   bool waits() const noexcept;
   /// Its file is one execution as long as its process lives: it stays there, and is told when the run ends.
-  bool is_executed_once() const noexcept { return source->form() == model::ScriptForm::deisa; }
+  bool is_executed_once() const noexcept {
+    return source->form() == model::ScriptForm::deisa ||
+           source->form() == model::ScriptForm::catalyst;
+  }
   /// It is unloaded, where it is loaded.
   bool is_over() const noexcept { return removed || ended; }
   /// There is something to be done for it.

@@ -154,6 +154,7 @@ std::string network(const NetworkFields& network) {
 
 void dump(std::ostream& out, const ForeignScript& script) {
   out << " " << word_of(script.form) << " every=" << script.every
+      << (script.args.empty() ? "" : " args=" + script.args)
       << " variables=" << script.variables.size();
 }
 

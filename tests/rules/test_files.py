@@ -10,9 +10,9 @@ import pytest
 from tree import ROOT, files, text
 
 # Pages are prose; JSON and PNG know no comments; of the reader's cases every line and column is counted;
-# what the fuzzer found is kept as it was; what is packed is no text.
+# what the fuzzer found is kept as it was, and what ParaView wrote; what is packed is no text.
 WITHOUT_LICENCE_LINE = re.compile(r".*\.(md|json|png)|LICENSE|[.]gitignore|tests/(config|damaris)/.*\.(xml|expect)|"
-                                  r"tests/fuzz/corpus/.*|.*[.]gz")
+                                  r"tests/fuzz/corpus/.*|tests/catalyst/exported/.*|.*[.]gz")
 # These could have one, and do not yet.
 LICENCE_LINE_TO_COME = {"server/plugins/exports.map", "tests/api/api.xml.in", "tests/cpp/cpp.xml", "tests/fortran/verbs.xml"}
 
@@ -41,8 +41,8 @@ def says_what_it_is_for(path, source):
     return re.match(r"(\s*\*/)?\s*(//|/\*|\*)[\s*]*[^\s*/]", rest) is not None
 
 
-# A class is explained in its header, a unit test by the class that it names.
-EXPLAINED_ELSEWHERE = re.compile(r"tests/unit/.*_test\.cpp")
+# A class is explained in its header, a unit test by the class that it names; what ParaView wrote says so itself.
+EXPLAINED_ELSEWHERE = re.compile(r"tests/unit/.*_test\.cpp|tests/catalyst/exported/.*")
 TO_EXPLAIN = [p for p in files() if re.search(r"\.(hpp|h|py|cpp|c)$", p) and not EXPLAINED_ELSEWHERE.fullmatch(p)
               and not any((ROOT / p).with_suffix(header).exists() for header in (".hpp", ".h") if p.endswith((".cpp", ".c")))]
 

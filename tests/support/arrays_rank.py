@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rank that writes arrays of NumPy: arrays_rank.py LIBLEAT XML SESSION RANK RANKS FILE.npz. The file has an array for each
-"variable.iteration"; after each iteration it prints its number and waits for a line."""
+"variable.iteration"; "variable.position" and "mesh.level" (the level, and the first cell in it) are said once, before all. After each
+iteration it prints its number and waits for a line."""
 import ctypes
 import sys
 
@@ -22,10 +23,17 @@ def main(library, config, session, rank, size, file):
     rank, size = int(rank), int(size)
     must(leat.leat_init_ranks(config.encode(), ctypes.byref(Ranks(ctypes.sizeof(Ranks), rank, size, rank, size, session.encode()))))
     arrays = np.load(file)
-    for iteration in range(1 + max(int(name.rpartition(".")[2]) for name in arrays)):
+    for name in arrays:
+        what, _, kind = name.rpartition(".")
+        numbers = [int(number) for number in np.atleast_1d(arrays[name])] if not kind.isdigit() else []
+        if kind == "position":
+            must(leat.leat_set_position(what.encode(), 0, (ctypes.c_int64 * len(numbers))(*numbers)))
+        if kind == "level":
+            must(leat.leat_set_level(what.encode(), 0, numbers[0], (ctypes.c_int64 * (len(numbers) - 1))(*numbers[1:])))
+    for iteration in range(1 + max(int(name.rpartition(".")[2]) for name in arrays if name.rpartition(".")[2].isdigit())):
         for name in arrays:
             variable, _, number = name.rpartition(".")
-            if int(number) != iteration:
+            if number != str(iteration):
                 continue
             array = np.ascontiguousarray(arrays[name])
             leat.leat_set_extent(variable.encode(), 0, (ctypes.c_int64 * array.ndim)(*array.shape))  # refused where it is fixed

@@ -12,8 +12,8 @@ RANK = pathlib.Path(__file__).parent / "arrays_rank.py"
 
 
 def write_arrays(folder, text, by_rank, after=None):
-    """by_rank: for each rank {(variable, iteration): array}. after(run, iteration) is called when all ranks have ended one.
-    Returns the log."""
+    """by_rank: for each rank {(variable, iteration): array}; see arrays_rank.py for more. after(run, iteration) is called when all
+    ranks have ended one. Returns the log."""
     run = Run(folder, text, ranks=0)
     ranks = []
     for number, arrays in enumerate(by_rank):

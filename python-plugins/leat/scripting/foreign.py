@@ -61,7 +61,7 @@ class ForeignScript(ScriptFile):
         """Once, before anything of the file is executed."""
         for name in [each for each in os.environ if each.startswith(_OF_THE_JOB)]:
             del os.environ[name]
-        if self.modules not in sys.path:
+        if self.modules and self.modules not in sys.path:
             sys.path.insert(0, self.modules)  # before what is installed
         if os.path.dirname(self.path) not in sys.path:
             sys.path.append(os.path.dirname(self.path))

@@ -131,6 +131,13 @@ def _look_at_foreign(model, script):
         compiled(script["path"])
     except Exception as error:
         return {"functions": [], "diagnostics": [_why_not_executed(script["path"], error)]}
+    said = []
+    if script["foreign"]["form"] == "catalyst":
+        from ..catalyst.header import look_at
+        errors, warnings = look_at(script["path"], script["foreign"])
+        said = [_diagnostic(script["path"], 0, text, "warning") for text in warnings]
+        if errors:
+            return {"functions": [], "diagnostics": [_diagnostic(script["path"], 0, text) for text in errors]}
     if script["foreign"]["form"] == "deisa":
         found = [_diagnostic(script["path"], 0, f"{sys.executable} has no {package}: {sys.executable} -m pip install {package}")
                  for package, module in _OF_DEISA.items() if not _is_installed(module)]
@@ -140,7 +147,7 @@ def _look_at_foreign(model, script):
     told, name = script["foreign"], os.path.splitext(os.path.basename(script["path"]))[0]
     function = {"name": f"(for {told['form'].capitalize()})", "line": 0, "every": told["every"], "variables": told["variables"],
                 "products": [], "publishes": [], "events": Model.from_json(model).events_of(name)}
-    return {"functions": [function], "diagnostics": []}
+    return {"functions": [function], "diagnostics": said}
 
 
 def _tasks_of(declaration, model):

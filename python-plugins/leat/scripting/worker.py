@@ -11,7 +11,7 @@ import types
 
 from .parent import die_with_parent
 
-_SOCKET, _CRASH_FILE, _CONSTANTS = 3, 4, 5
+_SOCKET, CRASH_FILE, _CONSTANTS = 3, 4, 5
 _NICE = 5  # below leatd itself, with which it may share a core
 
 
@@ -20,7 +20,7 @@ def main():
     die_with_parent()
     if os.getppid() != parent:  # it died before it could be asked for
         return 1
-    faulthandler.enable(_CRASH_FILE, all_threads=False)
+    faulthandler.enable(CRASH_FILE, all_threads=False)
     from .frames import Channel
     channel = Channel(_SOCKET)
     setup, _ = channel.receive()
@@ -141,7 +141,12 @@ def _for_deisa():
     return DeisaScript
 
 
-_FOREIGN = {"damaris": _for_damaris, "deisa": _for_deisa}
+def _for_catalyst():
+    from ..catalyst.script import CatalystScript
+    return CatalystScript
+
+
+_FOREIGN = {"damaris": _for_damaris, "deisa": _for_deisa, "catalyst": _for_catalyst}
 
 
 class Worker:
@@ -228,12 +233,12 @@ class Worker:
         script = self._scripts[head["script"]]
         timeout = self._timeouts[script.name]
         began = time.monotonic()
-        faulthandler.dump_traceback_later(timeout, file=_CRASH_FILE)
+        faulthandler.dump_traceback_later(timeout, file=CRASH_FILE)
         self._services.call_begins()
         context, error = script.call(self._iteration, self._services, self._take_back)
         faulthandler.cancel_dump_traceback_later()
         if time.monotonic() - began >= timeout:
-            os.ftruncate(_CRASH_FILE, 0)
+            os.ftruncate(CRASH_FILE, 0)
         error = "\n".join(filter(None, [error, self._hand_over(script, context)]))
         return {"error": error, "whole": context.traceback}, self._pickled_state(script)
 

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ParaView in this process, and one script of Catalyst at work in it."""
+import contextlib
+import faulthandler
+import os
+import re
+import sys
+
+_display = None
+# The first time step at 0; a script that leaves to ParaView how often it draws.
+_HARMLESS = re.compile(r"New time step is not after last time step|missing Catalyst 'options'")
+_active = None  # the Pipeline whose script is at work
+
+
+class PipelineError(Exception):
+    """ParaView could not do what the script wants, and said no more than this."""
+
+
+def start(log, last_words):
+    """Once for the process. log(text): for warnings. last_words: descriptor that tells why the process died."""
+    global _display
+    if _display is not None:
+        return
+    # A ParaView that has MPI is one process alone here: Open MPI would start a server of its own beside it.
+    os.environ["OMPI_MCA_ess_singleton_isolated"] = "1"
+    cores = os.environ.get("OMP_NUM_THREADS", "1")
+    os.environ.update(LP_NUM_THREADS=cores, VTK_SMP_MAX_THREADS=cores)  # Mesa and VTK would take all of the machine
+    from paraview.catalyst import bridge, v2_internals
+    bridge.initialize()
+    faulthandler.disable()
+    faulthandler.enable(last_words, all_threads=False)  # VTK's logger has put handlers of its own there
+    v2_internals._get_active_arguments = lambda: _active.arguments if _active else []
+    v2_internals._get_execute_parameters = lambda: _active.parameters if _active else []
+    from .display import Display, is_needed
+    _display = Display(log, last_words) if is_needed() else ()
+
+
+class Pipeline:
+    """A script: imported with the first inputs that it gets, and executed with each. path: of the file. folder: where extracts go.
+    arguments: what catalyst.get_args() returns. say(text): what ParaView says of errors that do not stop the script."""
+
+    def __init__(self, path, version, arguments, folder, say):
+        from paraview.modules.vtkPVPythonCatalyst import vtkCPPythonScriptPipeline, vtkCPPythonScriptV2Pipeline
+        self.arguments, self.parameters = arguments, []
+        self._folder, self._say, self._is_legacy = os.path.abspath(folder), say, version == 1
+        self.is_executed = False  # the file, to its end
+        self._before = _proxies()
+        with self._at_work(), own_streams():
+            self._pipeline = vtkCPPythonScriptPipeline() if self._is_legacy else vtkCPPythonScriptV2Pipeline()
+            if not self._pipeline.Initialize(path):
+                raise PipelineError("ParaView could not load it")
+
+    def process(self, time, iteration, names, make_inputs, parameters):
+        """names: of the inputs. make_inputs(): {name: its VTK data object}; called when the script wants this iteration. parameters:
+        what catalyst.get_execute_params() returns."""
+        from paraview.modules.vtkPVCatalyst import vtkCPDataDescription
+        description = vtkCPDataDescription()
+        description.SetTimeData(time, iteration)
+        for name in names:
+            description.AddInput(name)
+        self.parameters = parameters
+        with self._at_work():
+            if not self._pipeline.RequestDataDescription(description):
+                return
+            for name, grid in make_inputs().items():
+                given = description.GetInputDescriptionByName(name)
+                given.SetGrid(grid)
+                if hasattr(grid, "GetExtent"):
+                    given.SetWholeExtent(grid.GetExtent())
+            if not self._pipeline.CoProcess(description):
+                raise PipelineError("ParaView could not execute it")
+        self.is_executed = True
+
+    def end(self):
+        """Writes what comes at the end, like Cinema's table, and removes all that the script has made in ParaView's session."""
+        with self._at_work():
+            self._pipeline.Finalize()
+        for key in _proxies() - self._before:
+            _remove(*key)
+
+    @contextlib.contextmanager
+    def _at_work(self):
+        """Raises what the script raises."""
+        global _active
+        os.makedirs(self._folder, exist_ok=True)
+        os.environ["PARAVIEW_OVERRIDE_EXTRACTS_OUTPUT_DIRECTORY"] = self._folder
+        raised, hook, here = [], sys.excepthook, os.getcwd()
+        sys.excepthook = lambda kind, error, traceback: raised.append(error)
+        _active = self
+        if self._is_legacy:
+            os.chdir(self._folder)  # where those write what they make
+        try:
+            with _heard(self._say):
+                yield
+        except PipelineError as error:
+            raise (raised or [error])[0] from None
+        finally:
+            os.chdir(here)
+            sys.excepthook, _active = hook, None
+        if raised:
+            raise raised[0]
+
+
+@contextlib.contextmanager
+def own_streams():
+    """ParaView puts its own in the place of Python's, at some of its imports and when it first executes a script."""
+    streams = sys.stdout, sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+@contextlib.contextmanager
+def _heard(say):
+    """Errors and warnings of VTK, which nobody raises, go to say()."""
+    from vtkmodules.vtkCommonCore import vtkLogger, vtkOutputWindow
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+
+    def hear(window, event, text):
+        if not _HARMLESS.search(text):
+            say(_first_line(text))
+    hear.CallDataType = "string0"
+    window = vtkOutputWindow()
+    window.SetDisplayModeToNever()
+    for event in ("ErrorEvent", "WarningEvent"):
+        window.AddObserver(event, hear)
+    before = vtkOutputWindow.GetInstance()
+    vtkOutputWindow.SetInstance(window)
+    try:
+        yield
+    finally:
+        vtkOutputWindow.SetInstance(before)
+
+
+def _first_line(text):
+    """Of "ERROR: In FILE, line N\\nCLASS (0x...): what is wrong\\n...": the second, without addresses and lists of internals."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return re.sub(r" \(0x[0-9a-f]+\)", "", lines[1] if len(lines) > 1 else "".join(lines))
+
+
+def _proxies():
+    """{(group, name)} of all that there is in ParaView's session."""
+    from paraview import servermanager
+    found = servermanager.ProxyIterator()
+    return {(found.GetGroup(), found.GetKey()) for _ in found}
+
+
+def _remove(group, name):
+    from paraview import servermanager
+    servermanager.ProxyManager().SMProxyManager.UnRegisterProxy(group, name, servermanager.ProxyManager().GetProxy(group, name).SMProxy)
