@@ -42,6 +42,9 @@ Metrics ControlPort::metrics() {
   metrics.in_progress = ledger.in_progress();
   metrics.dropped = ledger.table().dropped_iterations();
   metrics.used_bytes = session_.memory.regions().used_bytes();
+  for (const std::uint32_t client : session_.memory.requests().waiting_clients())
+    metrics.waiting_ranks.push_back(session_.clients[client].rank());
+  metrics.waited_seconds = seconds(session_.memory.waited_ns());
   metrics.window = {
       seconds(now.at_ns - before_.at_ns), now.totals.iterations - before_.totals.iterations,
       now.totals.bytes - before_.totals.bytes, seconds(now.computed_ns - before_.computed_ns)};

@@ -38,6 +38,8 @@ struct Metrics {
   std::uint64_t dropped = 0;
   std::uint64_t bytes = 0;  ///< that were handed over
   std::uint64_t used_bytes = 0;
+  std::vector<std::int32_t> waiting_ranks;  ///< for buffer space
+  double waited_seconds = 0;                ///< by ranks for buffer space, all together
   Window window;
   std::vector<Store> stores;
   std::vector<ScriptMetrics> scripts;

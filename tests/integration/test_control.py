@@ -41,6 +41,7 @@ def test_what_a_run_is_and_does_is_told(tmp_path):
             assert (ledger["leat_ledger"], ledger["session"], ledger["entries"][0]["variable"]) == (1, run.session, "u")
             metrics = peer.ask("metrics")["result"]
             assert metrics["iterations"] == {"complete": 3, "stored": 3, "failed": 0, "dropped": 0}
+            assert metrics["memory"]["waiting_ranks"] == [] and metrics["memory"]["waited_seconds"] == 0
             assert metrics["stores"][0]["products_taken"] == metrics["stores"][0]["products_published"] == 0
             assert metrics["bytes"] == 3 * 2 * 256 == metrics["stores"][0]["bytes"] and metrics["stores"][0]["calls"] == 3
             assert 0 <= metrics["idle_share"] <= 1 and metrics["rates"]["over_seconds"] > 0

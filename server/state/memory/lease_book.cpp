@@ -42,6 +42,16 @@ const LeaseRequest* LeaseRequests::first_unmet() const noexcept {
   return waiting_.empty() || waiting_.front().is_ahead() ? nullptr : &waiting_.front();
 }
 
+std::vector<std::uint32_t> LeaseRequests::waiting_clients() const {
+  std::vector<std::uint32_t> clients;
+  for (const LeaseRequest& request : waiting_) {
+    const bool is_known =
+        std::find(clients.begin(), clients.end(), request.client) != clients.end();
+    if (!request.is_ahead() && !is_known) clients.push_back(request.client);
+  }
+  return clients;
+}
+
 std::vector<LeaseRequest> LeaseRequests::take_unmet_of(std::int64_t iteration) {
   std::vector<LeaseRequest> taken;
   std::erase_if(waiting_, [&](const LeaseRequest& request) {

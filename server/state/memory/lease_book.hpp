@@ -48,6 +48,8 @@ class LeaseRequests {
   bool somebody_waits() const noexcept { return first_unmet() != nullptr; }
   /// The first in line; null for none.
   const LeaseRequest* first_unmet() const noexcept;
+  /// Each of them once, in the order in which they are served.
+  std::vector<std::uint32_t> waiting_clients() const;
   /// All made in this iteration, taken off the line.
   std::vector<LeaseRequest> take_unmet_of(std::int64_t iteration);
   /// Those that wait since before `before_ns` and were not returned here yet.
