@@ -34,6 +34,8 @@ class ControlClient {
   Result<Json> receive(const os::Deadline& deadline);
   /// Sends a request and waits for its reply; events that come before it are for receive().
   Result<Json> ask(const std::string& verb, const Json& arguments, const os::Deadline& deadline);
+  /// For poll(): what can be read there is for receive().
+  int descriptor() const noexcept { return socket_.get(); }
 
  private:
   explicit ControlClient(os::UniqueFd socket) : socket_(std::move(socket)) {}

@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "lib/node/placement.hpp"
 #include "lib/node/runtime_folder.hpp"
 #include "server/cli/control_client.hpp"
+#include "server/cli/ctl_arguments.hpp"
 #include "server/cli/ctl_screen.hpp"
 #include "server/cli/verbs.hpp"
 
@@ -41,39 +41,6 @@ struct CtlOptions {
 
 os::Deadline in_seconds(double seconds) {
   return os::Deadline::in_ns(static_cast<std::int64_t>(seconds * 1e9));
-}
-
-// Of a "number or text": numbers and quoted texts are JSON, all else is the text that it is.
-Json value_of(const std::string& text, const Verb::Argument& argument) {
-  const Json value = Json::parse(text, nullptr, false);
-  const bool is_json = value.is_number() || value.is_string();
-  return argument.form == "text" || !is_json ? Json(text) : value;
-}
-
-// The arguments of a verb by its words: NAME is one, NAME=VALUE are two, [NAME...] is a list. Empty:
-// the words on the command line are others.
-std::optional<Json> arguments_of(const Verb& verb, const std::vector<std::string>& given) {
-  Json arguments = Json::object();
-  if (verb.words.starts_with('[')) {
-    if (!given.empty()) arguments[verb.arguments.front().name] = given;
-    return arguments;
-  }
-  std::istringstream words(verb.words);
-  std::size_t next = 0, number = 0;
-  for (std::string word; words >> word; ++number) {
-    if (number == given.size()) return {};
-    std::string text = given[number];
-    if (word.find('=') != std::string::npos) {
-      const std::size_t sign = text.find('=');
-      if (sign == 0 || sign == std::string::npos) return {};
-      arguments[verb.arguments[next++].name] = text.substr(0, sign);
-      text.erase(0, sign + 1);
-    }
-    arguments[verb.arguments[next].name] = value_of(text, verb.arguments[next]);
-    ++next;
-  }
-  if (number != given.size()) return {};
-  return arguments;
 }
 
 // An order, or a request: its answer is a line.
@@ -208,22 +175,11 @@ class Ctl {
       if (!event && ends_the_run() && event.error().status == Status::ERROR_SERVER)
         return done(reply, {{"event", "ended"}});  // it could not say so any more
       if (!event) return done(reply, Json());
-      if (is_awaited(*event, reply, arguments)) return done(reply, *event);
+      if (is_outcome(*event, *options_.verb, arguments, reply)) return done(reply, *event);
     }
   }
 
   bool ends_the_run() const { return options_.verb->awaited == "ended"; }
-
-  // It is about the same thing, of the whole node, and by this order.
-  bool is_awaited(const Json& event, const Json& reply, const Json& arguments) const {
-    if (event.value("event", "") != options_.verb->awaited) return false;
-    const Json who = reply.value("/result/who"_json_pointer, Json());
-    if (event.contains("rank") || event.value("who", who) != who) return false;
-    const std::vector<Verb::Argument>& known = options_.verb->arguments;
-    if (known.empty()) return true;
-    const std::string& about = known.front().name;
-    return event.value(about, Json()) == arguments.value(about, Json());
-  }
 
   // `event`: what has come of it; null when that is not known yet.
   int done(Json reply, const Json& event) {

@@ -82,12 +82,17 @@ void add_run(const Json& facts, Screen* screen) {
   screen->fact("data",
                format_bytes(sum("bytes")) + " written, " + counted(sum("lost"), "block") + " lost");
   if (!facts["alone"].is_null()) screen->fact("alone", text_in(facts, "alone"));
-  screen->table(servers, {text("server"), text("state"), number("ranks"),
-                          number("in iteration", "iteration"), number("stored"), number("failed"),
-                          number("dropped"), number("lost"), bytes("bytes")});
+  screen->table(servers, fields_of_servers());
 }
 
 }  // namespace
+
+std::vector<Field> fields_of_servers() {
+  return {
+      text("server"),   text("state"),    number("ranks"),   number("in iteration", "iteration"),
+      number("stored"), number("failed"), number("dropped"), number("lost"),
+      bytes("bytes")};
+}
 
 std::string screen_of_reply(const std::string& verb, const Json& result, const Look& look) {
   Screen screen(look);

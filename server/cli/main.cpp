@@ -29,21 +29,6 @@ int refuse_verb(const std::vector<std::string>& verbs, const std::string& word) 
 
 }  // namespace
 
-namespace leat::cli {
-
-void print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
-
-int refuse(const std::string& verb, const std::string& why, int exit_code) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "leat %s: %s\n", verb.c_str(), why.c_str());
-  return exit_code;
-}
-
-}  // namespace leat::cli
-
 int main(int argc, char** argv) {
   using namespace leat::cli;
   if (const auto done = run_python_verb({argv + 1, argv + argc})) return *done;
@@ -61,6 +46,7 @@ int main(int argc, char** argv) {
   add_placement(app, exit_code);
   add_recover(app, exit_code);
   add_staging(app, exit_code);
+  add_top(app, exit_code);
   add_view(app, exit_code);
   add_merge(app, exit_code);
   add_python_verbs(app);

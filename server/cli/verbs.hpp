@@ -32,6 +32,7 @@ void add_merge(CLI::App& app, int& exit_code);
 void add_placement(CLI::App& app, int& exit_code);
 void add_recover(CLI::App& app, int& exit_code);
 void add_staging(CLI::App& app, int& exit_code);
+void add_top(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
 
 }  // namespace leat::cli

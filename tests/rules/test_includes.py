@@ -58,7 +58,7 @@ RULES = {
                        *STATE, "server/pipeline", "server/workers", "server/workers/python", "server/engine"),
                       (*SERVER, *EPOLL, "CLI/", "fcntl.h", "signal.h")),
     "server/cli": ((*LIBS, "lib/control", "server/workers/python"),
-                       ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
+                       ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h", "curses.h", "poll.h", "signal.h")),
     "server/staging": ((*LIBS, "lib/staging", "client-api/connect", "client-api/session"),
                        ("CLI/", "nlohmann/", *POSIX)),
     "server/include": (("plugin.h",), ()),
