@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The X server that ParaView draws by, where its build cannot draw without one and the user has none: Xvfb, which has no screen. It
-ends with this process, and its end is this process's: Xlib knows no way to go on."""
+ends with this process. When it dies, another one takes its place; what still needs the dead one ends this process: Xlib knows no way to go
+on."""
 import ctypes
 import os
 import secrets
@@ -32,7 +33,7 @@ class Display:
     """One for the process: the user's own where that answers, else an Xvfb. last_words: descriptor for what to say when it dies."""
 
     def __init__(self, log, last_words):
-        self._server = None
+        self._server, self._log = None, log
         name = os.environ.get("DISPLAY", "")
         if not name or not _answers():
             if name:
@@ -40,9 +41,11 @@ class Display:
             self._start()
         self._end_with_it(last_words)
 
-    def end(self):
-        if self._server:
-            self._server.terminate()
+    def ensure(self):
+        """To be called before anything is drawn."""
+        if self._server and self._server.poll() is not None:
+            self._log("the X server that ParaView drew by has ended: another one was started")
+            self._start()
 
     def _start(self):
         program = shutil.which("Xvfb")

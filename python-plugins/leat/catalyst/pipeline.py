@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-_display = None
+_is_started, _display = False, None
 # The first time step at 0; a script that leaves to ParaView how often it draws.
 _HARMLESS = re.compile(r"New time step is not after last time step|missing Catalyst 'options'")
 _active = None  # the Pipeline whose script is at work
@@ -18,8 +18,8 @@ class PipelineError(Exception):
 
 def start(log, last_words):
     """Once for the process. log(text): for warnings. last_words: descriptor that tells why the process died."""
-    global _display
-    if _display is not None:
+    global _is_started, _display
+    if _is_started:
         return
     # A ParaView that has MPI is one process alone here: Open MPI would start a server of its own beside it.
     os.environ["OMPI_MCA_ess_singleton_isolated"] = "1"
@@ -31,8 +31,9 @@ def start(log, last_words):
     faulthandler.enable(last_words, all_threads=False)  # VTK's logger has put handlers of its own there
     v2_internals._get_active_arguments = lambda: _active.arguments if _active else []
     v2_internals._get_execute_parameters = lambda: _active.parameters if _active else []
+    _is_started = True
     from .display import Display, is_needed
-    _display = Display(log, last_words) if is_needed() else ()
+    _display = Display(log, last_words) if is_needed() else None
 
 
 class Pipeline:
@@ -82,6 +83,8 @@ class Pipeline:
     def _at_work(self):
         """Raises what the script raises."""
         global _active
+        if _display:
+            _display.ensure()
         os.makedirs(self._folder, exist_ok=True)
         os.environ["PARAVIEW_OVERRIDE_EXTRACTS_OUTPUT_DIRECTORY"] = self._folder
         raised, hook, here = [], sys.excepthook, os.getcwd()
