@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | lint | ls | xdmf |
-plan | predict | pretend | dash | fields [arguments].
+"""Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | report | lint | ls |
+xdmf | plan | predict | pretend | dash | fields [arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -10,6 +10,7 @@ import sys
 
 TOOLS = {
     "worker": "leat.scripting.worker",
+    "report": "leat.report.report",
     "replay": "leat.scripting.replay",
     "lint": "leat.scripting.lint",
     "ls": "leat.files.ls",

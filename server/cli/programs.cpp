@@ -66,6 +66,8 @@ constexpr PythonVerb kPythonVerbs[] = {
      ""},
     {"replay", "Runs analysis scripts on a stored run, as they would have run beside it.",
      "NumPy and h5py"},
+    {"report",
+     "Shows what became of a run: variables, time, scripts, files; or makes a page of it.", ""},
     {"xdmf",
      "Makes the XDMF sidecar of a file, run.xmf beside run.h5, for tools that do not read /VTKHDF.",
      "h5py"},
