@@ -29,8 +29,36 @@ int refuse_verb(const std::vector<std::string>& verbs, const std::string& word) 
 
 }  // namespace
 
+namespace {
+
+// Of the verbs those that one needs first, in the order of a run's life.
+constexpr const char* kOverview =
+    R"(Leat stores and analyses what a simulation puts out, while it computes on.
+
+Before a run
+  leat check heat.xml          all errors of the XML, or what the run will be
+  leat plan heat.xml           how long a run takes, in each way of output
+  leat launch heat.xml ...     the line of mpirun or srun for it
+While it runs
+  leat top                     what your runs do, as they go on; keys steer
+  leat ctl heat set dt=0.25    gives a parameter another value
+Afterwards
+  leat report heat             what became of it; --html makes a page
+  leat ls heat.h5              what is in its file
+  leat recover heat.h5         finishes what a killed run has left
+  leat replay ...              runs analysis scripts on what is stored
+
+All commands: leat --help. One of them: leat check --help.
+)";
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace leat::cli;
+  if (argc == 1) {
+    print(kOverview);
+    return kGood;
+  }
   if (const auto done = run_python_verb({argv + 1, argv + argc})) return *done;
   CLI::App app("Leat: a channel beside a simulation.", "leat");
   app.set_version_flag("--version", std::string("leat ") + LEAT_VERSION);

@@ -79,7 +79,6 @@ def test_a_file_that_is_not_there_gives_1():
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ([], "subcommand is required"),
         (["chek", GOOD], 'no command "chek"; did you mean "check"?'),
         (["check"], "FILE is required"),
         (["check", GOOD, "--rank", "3"], "--rank"),
@@ -262,3 +261,13 @@ def test_a_name_with_which_no_file_could_be_called_is_an_error(tmp_path):
     (tmp_path / "long.xml").write_text(f'<simulation name="{"x" * 129}"/>')
     said = subprocess.run([os.environ["LEAT_COMMAND"], "check", "long.xml"], cwd=tmp_path, capture_output=True, text=True, timeout=30)
     assert said.returncode == 1 and "128 are the most" in said.stderr, said
+
+
+def test_leat_alone_says_what_one_can_do():
+    result = leat()
+    assert result.returncode == 0 and result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert len(lines) <= 20 and all(len(line) <= 80 for line in lines)
+    verbs = {line.split()[1] for line in lines if line.startswith("  leat ")}
+    known = leat("--help").stdout
+    assert {"check", "top", "ctl", "report", "ls"} <= verbs and all(f"\n  {verb} " in known for verb in verbs)
