@@ -31,6 +31,8 @@ void check_scripts_of(Work& work, const XmlElement& root, const Names& variables
 /// `variables`: of the file. `cores`: dedicated ones.
 XmlElement translate_scripts(Work& work, const XmlElement& from, const Names& variables,
                              const std::string& cores);
+/// <scripts> of what ParaView draws.
+XmlElement translate_paraview(Work& work, const XmlElement& from);
 XmlElement translate_log(const XmlElement& from);
 
 /// Stores of a file that store nothing.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <utility>
 
 #include "lib/model/damaris/cell_orders.hpp"
 #include "lib/model/damaris/mapping.hpp"
@@ -165,11 +167,8 @@ class Translator {
       if (!storage.children.empty()) to.children.push_back(std::move(storage));
     }
     check_scripts_of(work_, from_, variables());
-    for (const XmlElement& each : from_.children) {
-      if (each.name != "scripts") continue;
-      XmlElement scripts = translate_scripts(work_, each, variables(), cores_of(to));
-      if (!scripts.children.empty()) to.children.push_back(std::move(scripts));
-    }
+    XmlElement all_scripts = scripts(cores_of(to));
+    if (!all_scripts.children.empty()) to.children.push_back(std::move(all_scripts));
     for (const XmlElement& each : from_.children) {
       if (each.name != "actions") continue;
       XmlElement actions = translate_actions(work_, each);
@@ -186,6 +185,19 @@ class Translator {
     return translate_data(
         work_, from,
         {null_stores(from_), value_of(from_, "language") == "fortran", domains(), &orders_});
+  }
+
+  // Those of <scripts> and of <paraview>.
+  XmlElement scripts(const std::string& cores) const {
+    XmlElement all = element_at(from_, "scripts");
+    for (const XmlElement& each : from_.children) {
+      if (each.name != "scripts" && each.name != "paraview") continue;
+      XmlElement some = each.name == "scripts" ? translate_scripts(work_, each, variables(), cores)
+                                               : translate_paraview(work_, each);
+      if (all.children.empty()) all.where = some.where;
+      std::move(some.children.begin(), some.children.end(), std::back_inserter(all.children));
+    }
+    return all;
   }
 
   const XmlAttribute* domains() const {

@@ -236,15 +236,19 @@ XmlElement dask(const XmlElement& from, const std::string& cores) {
   return to;
 }
 
+void wait_for_it(XmlElement& to, const XmlElement& from) {
+  put(to, "when-slow", "wait", from.where);
+  put(to, "timeout", kLongestCall, from.where);
+  put(to, "failures", kMostFailures, from.where);
+}
+
 XmlElement script(const XmlElement& from, const Names& variables, const std::string& cores) {
   XmlElement to = element_at(from, "script");
   take(to, "file", from, "file");
   put(to, "form", "damaris", from.where);
   take(to, "every", from, "frequency");
   put(to, "variables", variables_of(variables, value_of(from, "name")), from.where);
-  put(to, "when-slow", "wait", from.where);
-  put(to, "timeout", kLongestCall, from.where);
-  put(to, "failures", kMostFailures, from.where);
+  wait_for_it(to, from);
   if (given(from, "scheduler-file")) to.children.push_back(dask(from, cores));
   return to;
 }
@@ -285,6 +289,23 @@ XmlElement translate_scripts(Work& work, const XmlElement& from, const Names& va
                        "language=\"" + value_of(each, "language") + "\" of <" + each.name +
                            ">: only scripts in Python are run, here as in Damaris");
     }
+  }
+  return to;
+}
+
+XmlElement translate_paraview(Work& work, const XmlElement& from) {
+  XmlElement to = element_at(from, "scripts");
+  for (const XmlElement& each : from.children) {
+    if (each.text.empty()) {
+      work.remarks.say(Severity::warning, each, each.where, "<script> of <paraview> names no file");
+      continue;
+    }
+    XmlElement script = element_at(each, "script");
+    put(script, "file", each.text, each.where);
+    put(script, "form", "catalyst", each.where);
+    take(script, "every", from, "update-frequency");
+    wait_for_it(script, each);
+    to.children.push_back(std::move(script));
   }
   return to;
 }
