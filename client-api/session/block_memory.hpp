@@ -126,6 +126,8 @@ class BlockMemory {
   bool needs_own_region(std::uint64_t bytes) const noexcept {
     return arena_.needs_own_region(bytes);
   }
+  /// The same in a region of its own, however small it is.
+  bool reserve_own_at_once(std::uint64_t data_bytes, std::uint64_t* offset) noexcept;
   /// The region that a request was for has come: its block is there.
   std::uint64_t begin_own(const OwnRequest& request, std::uint64_t data_bytes) noexcept;
   void begin_common(std::uint64_t offset, std::uint64_t data_bytes) noexcept {
@@ -177,16 +179,19 @@ inline void BlockMemory::stamp(std::uint64_t offset, std::uint64_t lease,
   std::atomic_ref(header.lease).store(lease, std::memory_order_release);
 }
 
+inline bool BlockMemory::reserve_own_at_once(std::uint64_t data_bytes,
+                                             std::uint64_t* offset) noexcept {
+  *offset = claim_own(shm::RegionArena::block_bytes(data_bytes));
+  if (*offset == 0) return false;
+  stamp(*offset, leases_.id_at(*offset), data_bytes);
+  return true;
+}
+
 inline bool BlockMemory::reserve_at_once(std::uint64_t data_bytes, std::int64_t iteration,
                                          std::uint64_t* offset) noexcept {
   const std::uint64_t bytes = shm::RegionArena::block_bytes(data_bytes);
   if (bytes == 0) return false;
-  if (arena_.needs_own_region(bytes)) {
-    *offset = claim_own(bytes);
-    if (*offset == 0) return false;
-    stamp(*offset, leases_.id_at(*offset), data_bytes);
-    return true;
-  }
+  if (arena_.needs_own_region(bytes)) return reserve_own_at_once(data_bytes, offset);
   *offset = arena_.cut(bytes);
   if (*offset == 0) return false;
   stamp(*offset, lease_, data_bytes);

@@ -197,11 +197,26 @@ Status Channel::reserve(Lock& lock, WaitBudget& budget, std::uint64_t data_bytes
     if (status == Status::OK) memory_.begin_common(*offset, data_bytes);
     return status;
   }
+  return await_own(lock, budget, data_bytes, iteration, offset);
+}
+
+Status Channel::reserve_own(Lock& lock, WaitBudget& budget, std::uint64_t data_bytes,
+                            std::uint64_t* offset) noexcept {
+  const std::uint64_t bytes = shm::RegionArena::block_bytes(data_bytes);
+  if (bytes == 0 || bytes > segment_.header().data_bytes) return Status::ERROR_TOO_LARGE;
+  if (watch_.is_gone()) return Status::ERROR_SERVER;
+  if (memory_.reserve_own_at_once(data_bytes, offset)) return Status::OK;
+  memory_.requests().forget_refusal();
+  return await_own(lock, budget, data_bytes, kNoIteration, offset);
+}
+
+Status Channel::await_own(Lock& lock, WaitBudget& budget, std::uint64_t data_bytes,
+                          std::int64_t iteration, std::uint64_t* offset) noexcept {
   OwnRequest request;
-  request.bytes = bytes;
-  requests.begin(request);
-  const Status status = reserve_own(lock, budget, request, iteration);
-  requests.end(request);
+  request.bytes = shm::RegionArena::block_bytes(data_bytes);
+  memory_.requests().begin(request);
+  const Status status = await_own(lock, budget, request, iteration);
+  memory_.requests().end(request);
   if (status == Status::OK) *offset = memory_.begin_own(request, data_bytes);
   return status;
 }
@@ -223,8 +238,8 @@ Status Channel::reserve_common(Lock& lock, WaitBudget& budget, std::uint64_t byt
 }
 
 // A region that has come is taken, whatever else has happened meanwhile.
-Status Channel::reserve_own(Lock& lock, WaitBudget& budget, OwnRequest& request,
-                            std::int64_t iteration) noexcept {
+Status Channel::await_own(Lock& lock, WaitBudget& budget, OwnRequest& request,
+                          std::int64_t iteration) noexcept {
   Status status = Status::OK;
   while (status == Status::OK) {
     memory_.take_answers();

@@ -101,6 +101,10 @@ class Channel {
   Status reserve(Lock& lock, os::WaitBudget& budget, std::uint64_t data_bytes,
                  std::int64_t iteration, std::uint64_t* offset) noexcept;
 
+  /// The same in a region of its own, of no iteration.
+  Status reserve_own(Lock& lock, os::WaitBudget& budget, std::uint64_t data_bytes,
+                     std::uint64_t* offset) noexcept;
+
   /// Hands over the block of an array whose header is at `offset`, of the iteration that this
   /// client is in then. Waits only when the ring is full. False, or after an error: nothing has
   /// changed.
@@ -147,8 +151,10 @@ class Channel {
  private:
   Status reserve_common(Lock& lock, os::WaitBudget& budget, std::uint64_t bytes,
                         std::int64_t iteration, std::uint64_t* offset) noexcept;
-  Status reserve_own(Lock& lock, os::WaitBudget& budget, OwnRequest& request,
-                     std::int64_t iteration) noexcept;
+  Status await_own(Lock& lock, os::WaitBudget& budget, std::uint64_t data_bytes,
+                   std::int64_t iteration, std::uint64_t* offset) noexcept;
+  Status await_own(Lock& lock, os::WaitBudget& budget, OwnRequest& request,
+                   std::int64_t iteration) noexcept;
   Status ask_common(Lock& lock, os::WaitBudget& budget, std::int64_t iteration) noexcept;
   Status await_room(Lock& lock, os::WaitBudget& budget) noexcept;
 

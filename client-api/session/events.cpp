@@ -166,6 +166,8 @@ void EventSender::put(const Event& event) noexcept {
   const auto kind = static_cast<EventKind>(event.kind);
   if (kind == EventKind::set_text || kind == EventKind::forgo)
     mark_handed_over(*segment_.at<shm::BlockHeader>(event.offset), shm::kNoIteration);
+  if (kind == EventKind::products)
+    mark_handed_over(*segment_.at<shm::BlockHeader>(event.offset), event.iteration);
   events_.slot() = event;
   events_.push_slot();
   const bool is_time = has_many();

@@ -47,6 +47,7 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       variables_(shm::Catalogue(segment_), start_.config),
       failures_(channel_, variables_),
       blocks_(channel_, variables_, failures_),
+      products_(channel_),
       parameters_(place_, channel_, variables_, failures_),
       meshes_(shm::Catalogue(segment_), variables_, failures_),
       signals_(channel_, start_.config, failures_),

@@ -18,6 +18,7 @@
 #include "client-api/session/calls.hpp"
 #include "client-api/session/channel.hpp"
 #include "client-api/session/failures.hpp"
+#include "client-api/session/product_writer.hpp"
 #include "client-api/session/variable_table.hpp"
 #include "lib/base/status.hpp"
 #include "lib/os/clock.hpp"
@@ -87,6 +88,7 @@ class Session {
   /// All ranks have left this iteration out.
   void leave_out(std::int64_t iteration) noexcept { (void)channel_.drop(iteration); }
   Failures& failures() noexcept { return failures_; }
+  ProductWriter& products() noexcept { return products_; }
   /// All iterations up to this one are through all stores.
   std::int64_t stored_until() const noexcept {
     return segment_.server_state().done_iteration.load(std::memory_order_acquire);
@@ -142,6 +144,7 @@ class Session {
   VariableTable variables_;
   Failures failures_;
   BlockWriter blocks_;
+  ProductWriter products_;
   ParameterCalls parameters_;
   MeshCalls meshes_;
   SignalCalls signals_;

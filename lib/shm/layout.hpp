@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 14;
+inline constexpr std::uint32_t kLayoutVersion = 15;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -210,13 +210,16 @@ enum class EventKind : std::uint32_t {
   finalize,       ///< the last event of a client
   drop,           ///< the client has waited for memory in vain: its iteration is to be left out
   forgo,          ///< offset, bytes: a block that was cut from a region and will never be handed over
-  signal          ///< subject: event of the XML
+  signal,         ///< subject: event of the XML
+  products        ///< what somebody has published; subject: bytes of its head, which says what, in front of the data; offset, bytes as of a block
 };
 
 /// Of a write whose variable the XML does not have.
 constexpr std::uint32_t kNoVariable = UINT32_MAX;
 /// Of writes of which only the number is known.
 constexpr std::uint32_t kUntoldVariable = UINT32_MAX - 1;
+/// Of a BlockHeader in front of products, whose `block` is Event::subject then.
+constexpr std::uint32_t kProducts = UINT32_MAX - 2;
 /// Numbers of iterations are below this: what comes after one is a number too.
 constexpr std::int64_t kMostIterations = std::int64_t{1} << 62;
 

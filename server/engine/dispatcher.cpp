@@ -161,6 +161,31 @@ void Dispatcher::pass_on_complete() {
     if (is_awaited(pipeline_.stores(), *iteration)) under_way_.await(iteration->number);
     pipeline_.submit(std::move(*iteration));
   }
+  pass_on_products();
+}
+
+void Dispatcher::publish(Publication publication, const Block& block, bool waits) {
+  publication.memory = pins_.pin(publication.iteration, block);
+  under_way_.hold(publication.iteration, 1);
+  if (waits || !may_store()) return published_.push_back(std::move(publication));
+  pipeline_.submit(std::move(publication));
+}
+
+// Other ranks may have yet to end the iteration. With values of its parameters, unless they are forgotten.
+void Dispatcher::pass_on_products() {
+  const bool stores_are_awaited = !pipeline_.is_started() && pipeline_.is_busy();
+  if (stores_are_awaited && session_.clients.all_have_attached()) start_stores();
+  if (published_.empty()) return;
+  const std::int64_t last =
+      std::min({session_.iterations.oldest() - 1, session_.iterations.least() - 1,
+                session_.of_run.known_until()});
+  for (Publication& each : published_) {
+    if (each.iteration > last) continue;
+    if (each.iteration > run_.segment.server_state().done_iteration.load())
+      each.parameters = session_.parameters.at(each.iteration);
+    pipeline_.submit(std::exchange(each, {}));
+  }
+  std::erase_if(published_, [](const Publication& each) { return !each.memory; });
 }
 
 // True when something of it lies on the disk: its files are open as long as the iteration's own

@@ -41,6 +41,9 @@ class Dispatcher {
   /// are known.
   void start_stores();
 
+  /// What a rank has published, in the memory of a block. `waits`: for the stores to be given its iteration, which this rank has ended.
+  void publish(Publication publication, const Block& block, bool waits);
+
   /// Takes the oldest iteration out that no store has begun: none gets it, and nothing is made of
   /// it.
   std::optional<Iteration> take_oldest(const WaitingLine::Which& which);
@@ -85,6 +88,7 @@ class Dispatcher {
   enum class State { opening, open, closed };
 
   bool may_store() const noexcept { return !run_.facts.drained || state_ == State::open; }
+  void pass_on_products();
   void reduce(std::uint32_t store, const std::shared_ptr<const PluginReduction>& reduction);
   bool hold_spilled(Iteration* iteration) const;
   void take(PipelineResult& result);
@@ -100,6 +104,7 @@ class Dispatcher {
   Pipeline pipeline_;
   Spiller spiller_;
   BlockPins pins_;
+  std::vector<Publication> published_;  // by ranks, and waiting
   UnderWay under_way_;
   ScriptPool scripts_;
   State state_ = State::opening;

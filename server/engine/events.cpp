@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "lib/shm/handshake.hpp"
+#include "server/engine/published_by_ranks.hpp"
 
 namespace leat::server {
 namespace {
@@ -19,8 +20,9 @@ constexpr int kBatch = 256;
 
 }  // namespace
 
-Events::Events(SessionState& session, Overflow& overflow, Attachment& attachment)
-    : session_(session), overflow_(overflow), attachment_(attachment) {}
+Events::Events(SessionState& session, Dispatcher& dispatcher, Overflow& overflow,
+               Attachment& attachment)
+    : session_(session), dispatcher_(dispatcher), overflow_(overflow), attachment_(attachment) {}
 
 bool Events::take_all() {
   bool any = false;
@@ -56,11 +58,11 @@ void Events::count_late(std::uint32_t index) {
        --i) {
     const auto kind = static_cast<EventKind>(event.kind);
     if (kind == EventKind::lost) on_lost(index, event);
-    if (kind != EventKind::block) continue;
+    if (kind != EventKind::block && kind != EventKind::products) continue;
     const std::uint64_t head = std::min<std::uint64_t>(event.bytes, sizeof(shm::BlockHeader));
-    session_.record.ledger().write_failed(client.rank(), event.subject, event.iteration,
-                                          shm::drain_in_words(session_.run.segment.server_state()),
-                                          event.bytes - head);
+    session_.record.ledger().write_failed(
+        client.rank(), kind == EventKind::block ? event.subject : Ledger::kUntold, event.iteration,
+        shm::drain_in_words(session_.run.segment.server_state()), event.bytes - head);
   }
   attachment_.count_untold(index);
 }
@@ -113,6 +115,8 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
       return on_forgo(index, event);
     case EventKind::signal:
       return on_signal(index, event);
+    case EventKind::products:
+      return on_products(index, event);
   }
   session_.clients.complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }
@@ -221,6 +225,29 @@ void Events::on_signal(std::uint32_t index, const shm::Event& event) {
   if (event.subject < session_.run.model.events.size() && enters(index, event.iteration, &error))
     return session_.signals.receive(index, event.subject, event.iteration);
   session_.clients.complain(index, fmt::format("signalled event {}: {}", event.subject, error));
+}
+
+// They lie in a region for them alone: what this server has not passed on when it dies, the next one finds.
+void Events::on_products(std::uint32_t index, const shm::Event& event) {
+  Block block;
+  block.client = index;
+  block.lease = event.offset % shm::kCacheLine == 0
+                    ? session_.memory.regions().region_of(index, event.offset, event.bytes)
+                    : 0;
+  std::string error = "they do not lie in memory leased to this rank";
+  std::optional<Publication> publication;
+  if (block.lease != 0 && session_.memory.regions().bytes_of_own(index, block.lease) != 0) {
+    session_.memory.block_came(index, block.lease, event.bytes);
+    publication = published_by_rank(session_.run.segment, event, &error);
+    if (!publication) session_.memory.release(block);
+  }
+  if (publication) {
+    const bool has_ended = publication->iteration < session_.iterations.current(index);
+    return dispatcher_.publish(std::move(*publication), block, has_ended);
+  }
+  session_.clients.complain(index, fmt::format("products are not valid, and are lost: {}", error));
+  session_.record.ledger().write_failed(session_.clients[index].rank(), Ledger::kUntold,
+                                        session_.iterations.current(index), error);
 }
 
 void Events::on_lost(std::uint32_t index, const shm::Event& event) {

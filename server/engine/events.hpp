@@ -14,7 +14,7 @@ namespace leat::server {
 
 class Events {
  public:
-  Events(SessionState& session, Overflow& overflow, Attachment& attachment);
+  Events(SessionState& session, Dispatcher& dispatcher, Overflow& overflow, Attachment& attachment);
 
   /// What all have said since the last call; of each so much that the others get their turn. True
   /// when there was something.
@@ -39,10 +39,12 @@ class Events {
   void on_lost(std::uint32_t index, const shm::Event& event);
   void on_forgo(std::uint32_t index, const shm::Event& event);
   void on_signal(std::uint32_t index, const shm::Event& event);
+  void on_products(std::uint32_t index, const shm::Event& event);
   void end_all_before(std::uint32_t index, std::int64_t iteration);
   bool enters(std::uint32_t index, std::int64_t iteration, std::string* error);
 
   SessionState& session_;
+  Dispatcher& dispatcher_;
   Overflow& overflow_;
   Attachment& attachment_;
 };

@@ -11,6 +11,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/os/crc32c.hpp"
+#include "server/engine/published_by_ranks.hpp"
 
 namespace leat::server {
 namespace {
@@ -182,10 +183,26 @@ void Failover::adopt_block(std::uint32_t client, const shm::FoundBlock& found) {
   const std::uint64_t lease = regions.region_of(client, event.offset, event.bytes);
   if (lease == 0) return;
   session_.memory.leases().block_came(client, lease, event.bytes);
+  if (event.subject == shm::kProducts) return adopt_products(client, event, lease);
   std::optional<Block> block = read_waiting(client, event);
   if (!block) return regions.block_released(client, lease);
   block->lease = lease;
   add(event.iteration, *block);
+}
+
+// The memory would be another one's by now, had they come to all that want them.
+void Failover::adopt_products(std::uint32_t client, const shm::Event& event, std::uint64_t lease) {
+  shm::Event pushed = event;
+  pushed.subject = event.block;
+  std::string error;
+  Block block;
+  block.client = client;
+  block.lease = lease;
+  std::optional<Publication> publication = published_by_rank(session_.run.segment, pushed, &error);
+  if (!publication) return session_.memory.release(block);  // the dead server has said so
+  const std::int64_t iteration = publication->iteration;
+  const bool waits = iteration > done() && iteration < session_.clients[client].saved().iteration;
+  dispatcher_.publish(std::move(*publication), block, waits);
 }
 
 // Nothing of what waits no longer.

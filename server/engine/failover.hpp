@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
+#include "server/engine/dispatcher.hpp"
 #include "server/engine/session_state.hpp"
-#include "server/state/spill/spiller.hpp"
 
 namespace leat::server {
 
 class Failover {
  public:
-  Failover(SessionState& session, Spiller& spiller) : session_(session), spiller_(spiller) {}
+  Failover(SessionState& session, Dispatcher& dispatcher)
+      : session_(session), dispatcher_(dispatcher), spiller_(dispatcher.spiller()) {}
 
   /// An error when servers of this segment die one after the other.
   static Result<void> may_take_over(const shm::Segment& segment);
@@ -40,6 +41,7 @@ class Failover {
   std::vector<std::vector<shm::FoundBlock>> adopt_leases();
   void take_blocks(std::uint32_t client, std::vector<shm::FoundBlock> found);
   void adopt_block(std::uint32_t client, const shm::FoundBlock& found);
+  void adopt_products(std::uint32_t client, const shm::Event& event, std::uint64_t lease);
   std::optional<Block> read_waiting(std::uint32_t client, const shm::Event& event);
   void take_back_offers();
   void take_spilled();
@@ -53,6 +55,7 @@ class Failover {
   std::int64_t done() const noexcept;
 
   SessionState& session_;
+  Dispatcher& dispatcher_;
   Spiller& spiller_;
   std::string journal_path_;
   std::vector<SpillRecord> spilled_;  // of the journal, until they are taken over

@@ -49,6 +49,10 @@ StoreOutcome StoreNode::deliver(const Delivery& delivery) {
 // A plugin that takes the server with it, gets the iteration that it does so with no third time.
 std::string StoreNode::why_not_again(std::int64_t iteration) {
   if (iteration != progress_.begun.load()) begin(iteration);
+  return why_too_often();
+}
+
+std::string StoreNode::why_too_often() const {
   if (progress_.crashes.load() < kMostCrashes && progress_.tries.load() < kMostTries) return "";
   return "the server has died " + std::to_string(progress_.tries.load()) +
          " times while this store worked on this iteration, of which it has crashed in the store " +
@@ -67,12 +71,16 @@ std::string StoreNode::process(const Iteration& iteration, std::size_t waiting) 
   return error;
 }
 
-// Products of an iteration that is past are a script's, and come from no other server again.
+// Products of an iteration that is past are a script's, and come from no other server again; or a rank's, which come first there,
+// so that what is counted is of them.
 std::string StoreNode::process(const Publication& publication,
                                const std::vector<const Product*>& wanted) {
-  if (publication.iteration >= progress_.begun.load()) {
-    if (std::string why = why_not_again(publication.iteration); !why.empty()) return why;
-  }
+  std::string why;
+  if (publication.iteration >= progress_.begun.load())
+    why = why_not_again(publication.iteration);
+  else if (publication.comes_again)
+    why = why_too_often();
+  if (!why.empty()) return why;
   std::string error =
       watched(publication.iteration, [&] { return plugin_->process(publication, wanted); });
   store_published(&error);

@@ -72,6 +72,7 @@ class StoreNode {
   bool has_left_out(std::int64_t iteration) const noexcept;
   void begin(std::int64_t iteration) noexcept;
   std::string why_not_again(std::int64_t iteration);
+  std::string why_too_often() const;
   std::string process(const Iteration& iteration, std::size_t waiting);
   std::string process(const Publication& publication, const std::vector<const Product*>& wanted);
   void store_published(std::string* error);

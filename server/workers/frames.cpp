@@ -109,7 +109,7 @@ bool read_shape(const json& told, Product* product) {
   return true;
 }
 
-std::optional<Product> told_product(const json& told, const std::string& data) {
+std::optional<Product> told_product(const json& told, std::string_view data) {
   const std::optional<ScalarType> type = scalar_from_name(text_in(told, "type"));
   const std::optional<std::uint64_t> offset = size_in(told, "offset"),
                                      bytes = size_in(told, "bytes");
@@ -152,7 +152,7 @@ std::int64_t number_in(const Frame& frame, const char* key) {
   return integer_of(member_of(frame.head, key)).value_or(0);
 }
 
-std::vector<Product> products_in(const json& head, const std::string& data) {
+std::vector<Product> products_in(const json& head, std::string_view data) {
   std::vector<Product> products;
   const json& told = member_of(head, "arrays");
   if (!told.is_array()) return products;

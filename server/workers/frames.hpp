@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/os/descriptor.hpp"
@@ -54,7 +55,7 @@ std::string text_in(const nlohmann::json& head, const char* key, const char* oth
 std::int64_t number_in(const Frame& frame, const char* key);
 
 /// What "arrays" tells of: those that lie inside `data`, and are as large as their extents say.
-std::vector<Product> products_in(const nlohmann::json& head, const std::string& data);
+std::vector<Product> products_in(const nlohmann::json& head, std::string_view data);
 
 /// Tells of a product under this name, and puts its data behind the others, which begin at `start`.
 void add_product(const Product& product, const std::string& name, std::size_t start,

@@ -174,6 +174,7 @@ Frame products_order(const Publication& publication, const std::vector<const Pro
   order.head = {{"kind", "products"},
                 {"source", publication.source},
                 {"by_plugin", publication.kind == Publication::Source::plugin},
+                {"of_run", publication.of_run},
                 {"iteration", publication.iteration},
                 {"arrays", std::move(told)}};
   return order;
@@ -182,8 +183,10 @@ Frame products_order(const Publication& publication, const std::vector<const Pro
 Publication publication_in(const Frame& order) {
   const auto kind = order.head.at("by_plugin").get<bool>() ? Publication::Source::plugin
                                                            : Publication::Source::script;
-  return {kind, order.head.at("source"), order.head.at("iteration"),
-          products_in(order.head, order.data)};
+  Publication publication{kind, order.head.at("source"), order.head.at("iteration"),
+                          products_in(order.head, order.data)};
+  publication.of_run = order.head.at("of_run");
+  return publication;
 }
 
 namespace {

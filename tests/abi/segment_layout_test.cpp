@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 14u);
+  EXPECT_EQ(kLayoutVersion, 15u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -154,8 +154,10 @@ TEST(SegmentLayout, EventIsOneCacheLine) {
   EXPECT_EQ(static_cast<int>(EventKind::drop), 10);
   EXPECT_EQ(static_cast<int>(EventKind::forgo), 11);
   EXPECT_EQ(static_cast<int>(EventKind::signal), 12);
+  EXPECT_EQ(static_cast<int>(EventKind::products), 13);
   EXPECT_EQ(kNoVariable, 0xffffffffu);
   EXPECT_EQ(kUntoldVariable, 0xfffffffeu);
+  EXPECT_EQ(kProducts, 0xfffffffdu);
 }
 
 TEST(SegmentLayout, ReleaseIsHalfACacheLine) {

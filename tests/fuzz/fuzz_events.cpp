@@ -36,6 +36,7 @@ class HostileClients {
     const std::uint8_t first = input_.byte();
     const std::uint32_t who = first % DrivenEngine::kClients;
     if (first >= kPatches && first < kPatches + 16) return push_patch(who);
+    if (first >= kProducts && first < kProducts + 8) return push_products(who);
     switch (input_.below(12)) {
       case 0:
       case 1:
@@ -157,6 +158,33 @@ class HostileClients {
     hand_over(who, event, header);
   }
 
+  // Good ones, ones that say what is not so, and any text.
+  void push_products(std::uint32_t who) {
+    const char* const heads[] = {
+        R"({"source":"s@2","iteration":1,"by_plugin":true,"arrays":[{"name":"a","type":"uint8","dimensions":["x"],"extents":[4],"offset":0,"bytes":4}]})",
+        R"({"source":"s","iteration":99,"arrays":[{"name":"a","type":"float64","dimensions":[],"extents":[],"offset":8,"bytes":8}]})",
+        R"({"source":"s","iteration":0,"arrays":[{"name":"a","type":"uint8","dimensions":["x"],"extents":[4],"offset":4096,"bytes":4}]})",
+        R"({"source":"a/b","iteration":-1,"arrays":[{"name":"","type":"uint8","dimensions":["x","y"],"extents":[4],"offset":-1,"bytes":4}]})"};
+    const std::uint32_t which = input_.below(5);
+    const std::string head = which < 4 ? heads[which] : input_.text(input_.byte());
+    shm::Event event = event_of(shm::EventKind::products);
+    event.subject = static_cast<std::uint32_t>(head.size()) + input_.below(2);
+    event.iteration = clients_[who].iteration;
+    event.offset = offset(who);
+    shm::BlockHeader header{};
+    header.variable = input_.below(8) == 0 ? input_.byte() : shm::kProducts;
+    header.block = event.subject;
+    header.iteration = event.iteration;
+    header.data_bytes = head.size() + input_.below(32);
+    event.bytes = sizeof header + header.data_bytes;
+    if (is_writable(event.offset, event.bytes)) {
+      std::memcpy(server_.segment().at<char>(event.offset), &header, sizeof header);
+      std::memcpy(server_.segment().at<char>(event.offset + sizeof header), head.data(),
+                  head.size());
+    }
+    push(who, event);
+  }
+
   shm::Event block_event(std::uint32_t who, std::uint32_t subject) {
     shm::Event event = event_of(shm::EventKind::block);
     event.subject = subject;
@@ -235,8 +263,9 @@ class HostileClients {
     server_.steer(name, input_.text(input_.byte()));
   }
 
-  static constexpr std::uint8_t kPatches = 0xe0;  // and the 15 behind it: acts that push a patch
-  static constexpr std::uint32_t kFields = 4;     // variables without levels; patches follow
+  static constexpr std::uint8_t kPatches = 0xe0;   // and the 15 behind it: acts that push a patch
+  static constexpr std::uint8_t kProducts = 0xd8;  // and 7: acts that publish products
+  static constexpr std::uint32_t kFields = 4;      // variables without levels; patches follow
   static constexpr std::uint32_t kVariables = 6;
   static constexpr std::uint32_t kDims[kVariables] = {0, 1, 2, 2, 2, 2};
   static constexpr std::uint64_t kBytes[kVariables] = {8, 4, 4, 8, 8, 4};

@@ -87,6 +87,8 @@ struct Publication {
   std::shared_ptr<const void> memory{};  ///< the products' data, until the last copy ends
   /// Of the iteration, as it had them; none: they are not known.
   std::vector<ParameterValue> parameters{};
+  bool of_run = false;       ///< what all of several servers gave is in it
+  bool comes_again = false;  ///< by the next server, should this one die meanwhile
 };
 
 /// The data in memory of our own, in which the products have places of their own from here on.

@@ -34,6 +34,10 @@ class BlockPins {
 
   /// Gives each variable of the iteration a pin of its own.
   void pin(Iteration* iteration);
+  /// A pin of what lies where this block would, and is of this iteration.
+  std::shared_ptr<const void> pin(std::int64_t iteration, const Block& block) const {
+    return std::shared_ptr<Pin>(new Pin{queue_, {iteration, {block}}});
+  }
 
   /// Cheap enough to be asked in a loop.
   bool any_returned() const noexcept { return queue_->any.load(std::memory_order_relaxed); }

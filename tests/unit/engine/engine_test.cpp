@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -32,6 +34,7 @@ using Stored = std::map<std::pair<std::int64_t, std::uint32_t>, std::vector<int>
 struct Store {
   Stored stored;
   int opened = 0, closed = 0;
+  std::vector<std::string> came;  // iterations and products, in order
 };
 std::map<std::string, Store> stores;  // by the simulation's name
 
@@ -43,11 +46,22 @@ int open_store(const leat_run* run, const leat_host*, void** state) {
 }
 
 int take_iteration(void* state, const leat_iteration_data* data) {
+  static_cast<Store*>(state)->came.push_back(std::to_string(data->iteration));
   for (std::uint64_t i = 0; i < data->block_count; ++i) {
     const leat_block& block = *leat_block_at(data, i);
     const int* const numbers = static_cast<const int*>(block.data);
     static_cast<Store*>(state)->stored[{data->iteration, static_cast<std::uint32_t>(block.rank)}] =
         {numbers, numbers + block.bytes / sizeof(int)};
+  }
+  return 0;
+}
+
+int take_results(void* state, const leat_result_set* set) {
+  for (std::uint64_t i = 0; i < set->result_count; ++i) {
+    const leat_result& each = *leat_result_at(set, i);
+    static_cast<Store*>(state)->came.push_back(
+        std::to_string(set->iteration) + " " + set->source + "/" + each.name + " " +
+        std::to_string(*static_cast<const std::int64_t*>(each.data)));
   }
   return 0;
 }
@@ -60,7 +74,7 @@ int close_store(void* state) {
 const leat_plugin kStore{LEAT_PLUGIN_ABI, sizeof(leat_plugin),
                          "test",          open_store,
                          take_iteration,  close_store,
-                         nullptr,         nullptr,
+                         take_results,    nullptr,
                          nullptr,         nullptr,
                          nullptr,         nullptr,
                          nullptr};
@@ -141,6 +155,29 @@ class WholeRun {
     EXPECT_EQ(ranks_[rank]->blocks().write(call, "a", 0, row_of(iteration, rank).data()),
               Status::OK);
     EXPECT_EQ(ranks_[rank]->end_iteration(call), Status::OK);
+  }
+  /// What a staging node does for a node whose plugin has made a number.
+  client::ProductWriter::Place publish(int rank, std::int64_t iteration, std::int64_t number,
+                                       std::string head = "") {
+    if (head.empty())
+      head =
+          R"({"source":"s@)" + std::to_string(rank) + R"(","iteration":)" +
+          std::to_string(iteration) +
+          R"(,"arrays":[{"name":"p","type":"int64","dimensions":[],"extents":[],"offset":0,"bytes":8}]})";
+    head.resize((head.size() + 63) / 64 * 64, ' ');
+    client::Lock lock(mutex_);
+    client::Call call{"test", lock};
+    client::ProductWriter& products = ranks_[rank]->products();
+    void* data = nullptr;
+    EXPECT_EQ(products.alloc(call, head, sizeof number, &data), Status::OK);
+    if (!data) return {};
+    std::memcpy(data, &number, sizeof number);
+    client::ProductWriter::Place place;
+    EXPECT_EQ(products.commit(call, data, &place), Status::OK);
+    return place;
+  }
+  bool is_through(int rank, const client::ProductWriter::Place& place) {
+    return ranks_[rank]->products().is_through(place);
   }
   Status finalize(int rank) {
     detach(rank);
@@ -264,6 +301,60 @@ TEST(Engine, HasNoThreadsButThoseOfItsExecutor) {
   WholeRun run("threads", 1);
   EXPECT_EQ(run.threads(), std::vector<std::string>{"leat stores"});
   EXPECT_EQ(threads(), before + 1);
+}
+
+TEST(Engine, PassesOnWhatARankPublishesBehindItsIteration) {
+  WholeRun run("published", 2);
+  for (const int rank : {0, 1}) run.attach(rank);
+  run.write_and_end(0, 0);
+  const client::ProductWriter::Place place = run.publish(0, 0, 7);
+  run.pass_time(kMs);  // the other rank has yet to end it
+  EXPECT_FALSE(run.is_through(0, place));
+  run.write_and_end(1, 0);
+  run.publish(1, 0, 8);
+  run.detach(0);
+  EXPECT_EQ(run.finalize(1), Status::OK);
+  EXPECT_EQ(run.store().came, (std::vector<std::string>{"0", "0 s@0/p 7", "0 s@1/p 8"}));
+  EXPECT_TRUE(run.is_through(0, place)) << "its memory is free";
+  EXPECT_EQ(run.host().status(), 0);
+}
+
+TEST(Engine, WaitsForNoIterationThatTheRankWhichPublishesHasNotEnded) {
+  WholeRun run("ahead", 2);
+  for (const int rank : {0, 1}) run.attach(rank);
+  const client::ProductWriter::Place place = run.publish(0, 3, 7);
+  for (int i = 0; i < 10'000 && !run.is_through(0, place); ++i) run.pass_time(kMs);
+  EXPECT_TRUE(run.is_through(0, place));
+  for (const int rank : {0, 1}) run.write_and_end(rank, 0);
+  run.detach(0);
+  EXPECT_EQ(run.finalize(1), Status::OK);
+  EXPECT_EQ(run.store().came, (std::vector<std::string>{"3 s@0/p 7", "0"}));
+}
+
+TEST(Engine, PassesOnWhatIsPublishedAfterTheLastIterationOrByARankThatDies) {
+  WholeRun run("late", 2);
+  for (const int rank : {0, 1}) run.attach(rank);
+  run.write_and_end(0, 0);
+  run.publish(0, 0, 7);
+  run.die(0);
+  run.write_and_end(1, 0);
+  run.write_and_end(1, 1);
+  run.publish(1, 0, 8);
+  EXPECT_EQ(run.finalize(1), Status::OK);
+  ASSERT_EQ(run.store().came.size(), 4u);
+  std::vector<std::string> came = run.store().came;
+  std::sort(came.begin(), came.end());
+  EXPECT_EQ(came, (std::vector<std::string>{"0", "0 s@0/p 7", "0 s@1/p 8", "1"}));
+}
+
+TEST(Engine, RefusesProductsThatMakeNoSenseAndSaysThatTheyAreLost) {
+  WholeRun run("senseless", 1);
+  run.attach(0);
+  const client::ProductWriter::Place place = run.publish(0, 0, 7, R"({"source":"a/b"})");
+  run.write_and_end(0, 0);
+  EXPECT_EQ(run.finalize(0), Status::ERROR_LOST);
+  EXPECT_TRUE(run.is_through(0, place)) << "its memory is free";
+  EXPECT_EQ(run.store().came, (std::vector<std::string>{"0"}));
 }
 
 TEST(Engine, TakesNothingMoreWhenItIsDrained) {
