@@ -333,7 +333,8 @@ namespace {
 
 // The product of `from` that `to` makes others of; "" for none.
 std::string product_between(const ProductMaker& from, const ProductMaker& to) {
-  if (from.source == to.source || to.makes.empty()) return "";
+  const bool goes_back = from.on_staging && !to.on_staging;
+  if (from.source == to.source || to.makes.empty() || goes_back) return "";
   const auto taken = std::find_if(
       from.makes.begin(), from.makes.end(),
       [&](const std::string& product) { return is_wanted(to.takes, from.source + "/" + product); });
@@ -386,7 +387,9 @@ class Search {
 
 }  // namespace
 
-ProductMaker maker_of(const Store& store) { return {store.name, store.products, store.publishes}; }
+ProductMaker maker_of(const Store& store) {
+  return {store.name, store.products, store.publishes, store.at == At::staging};
+}
 
 std::vector<ProductMaker> makers_of(const Model& model) {
   std::vector<ProductMaker> makers;
@@ -402,9 +405,19 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 bool is_wanted(const std::vector<std::string>& patterns, const std::string& name) {
+  const std::string plain = without_node(name);
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0 ||
+           ::fnmatch(pattern.c_str(), plain.c_str(), 0) == 0;
   });
+}
+
+std::string without_node(const std::string& name) {
+  const std::size_t end = std::min(name.find('/'), name.size()), at = name.rfind('@', end);
+  if (at == std::string::npos || at + 1 >= end ||
+      name.find_first_not_of("0123456789", at + 1) < end)
+    return name;
+  return name.substr(0, at) + name.substr(end);
 }
 
 std::string why_no_product_name(const std::string& name) {
@@ -444,6 +457,23 @@ std::string why_endless(const std::vector<ProductMaker>& makers) {
   if (circle.empty()) return "";
   return "products would be made of each other without end: " + circle +
          "; take in products= of one of them what it needs only";
+}
+
+std::string why_never_there(const ProductMaker& taker, const std::vector<ProductMaker>& all) {
+  if (taker.on_staging) return "";
+  for (const std::string& pattern : taker.takes) {
+    const std::string source = without_node(pattern.substr(0, pattern.find('/')));
+    const auto named = std::find_if(all.begin(), all.end(), [&](const ProductMaker& each) {
+      return each.on_staging && each.source == source;
+    });
+    if (named == all.end()) continue;
+    return "products=\"" + pattern + "\": \"" + source +
+           "\" works on staging nodes; products go there from the nodes of the simulation, and "
+           "none "
+           "come back: write at=\"staging\" for \"" +
+           taker.source + "\" too, or at=\"node\" for \"" + source + "\"";
+  }
+  return "";
 }
 
 namespace {

@@ -50,6 +50,7 @@ struct ProductMaker {
   std::string source;              ///< the store, or the script, that publishes
   std::vector<std::string> takes;  ///< patterns of "<source>/<product>"
   std::vector<std::string> makes;  ///< names of products; none: it makes nothing of them
+  bool on_staging = false;         ///< nodes have nothing of what it makes
 };
 
 ProductMaker maker_of(const Store& store);
@@ -60,8 +61,12 @@ std::vector<ProductMaker> makers_of(const Model& model);
 std::vector<std::string> words_of(const std::string& text);
 
 /// Whether one of the patterns stands for `name`, "<source>/<product>". A pattern has the wildcards
-/// of a shell; '*' also stands for '/'.
+/// of a shell; '*' also stands for '/'. Where the source is of one node of several, "stats@4", it may
+/// be written with or without the "@4".
 bool is_wanted(const std::vector<std::string>& patterns, const std::string& name);
+
+/// The same without the "@4" of its source.
+std::string without_node(const std::string& name);
 
 /// Why this is no name for a product, which is one in files and in patterns: "" when it is.
 std::string why_no_product_name(const std::string& name);
@@ -79,6 +84,10 @@ ProductFlow product_flow(const std::vector<ProductMaker>& makers);
 
 /// A circle, or one that takes its own products, as an error that says what to do; "" for none.
 std::string why_endless(const std::vector<ProductMaker>& makers);
+
+/// Of one on a node that names another one on staging nodes, from which nothing comes back: an error that says what to do; "" where
+/// it does not.
+std::string why_never_there(const ProductMaker& taker, const std::vector<ProductMaker>& all);
 
 // How much of the segment one iteration takes.
 struct VariableEstimate {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/model/checks.hpp"
 #include "lib/model/read_steps.hpp"
 #include "lib/model/words.hpp"
 
@@ -49,7 +50,6 @@ Store to_staging(const Model& model, const std::string& config) {
   const Architecture& architecture = model.architecture;
   Store store;
   store.name = store.type = kToStaging;
-  store.products.clear();
   store.options = {{"config", config, {}},
                    {"nodes", std::to_string(architecture.staging.nodes), {}},
                    {"when-lost", word_of(architecture.staging.when_lost), {}},
@@ -58,10 +58,28 @@ Store to_staging(const Model& model, const std::string& config) {
   return store;
 }
 
+// As nodes call their products: without the node, which "stats@4/profile" has on staging nodes.
+std::string as_on_node(const std::string& pattern) {
+  const std::size_t slash = pattern.find('/'), at = pattern.find('@');
+  if (at >= slash) return pattern;
+  return pattern.substr(0, at) + (slash == std::string::npos ? "*" : pattern.substr(slash));
+}
+
+std::vector<std::string> products_wanted(const Model& whole, bool by_scripts) {
+  if (by_scripts) return {"*"};
+  std::vector<std::string> wanted;
+  for (const Store& each : whole.stores) {
+    if (!is_at(each, At::staging)) continue;
+    for (const std::string& pattern : each.products) wanted.push_back(as_on_node(pattern));
+  }
+  return wanted;
+}
+
 // Scripts say themselves what they want, when they are loaded: they may want all.
 void send_what_is_wanted(Model* node, const Model& whole, const std::string& config,
                          bool by_scripts) {
   Store store = to_staging(whole, config);
+  store.products = products_wanted(whole, by_scripts);
   std::int64_t every = by_scripts ? 1 : 0;
   const auto number = static_cast<std::uint32_t>(node->stores.size());
   for (std::size_t i = 0; i < node->variables.size(); ++i) {
@@ -120,6 +138,14 @@ Model part_of(Model model, At at, const std::string& config) {
   return model;
 }
 
+void refuse_ways_back(ReadContext& context) {
+  const std::vector<ProductMaker> makers = makers_of(context.model);
+  for (const Store& each : context.model.stores) {
+    const std::string why = why_never_there(maker_of(each), makers);
+    if (!why.empty()) context.error(each.where, "store \"" + each.name + "\": " + why);
+  }
+}
+
 void check_places(ReadContext& context, const XmlElement& root) {
   const Model& model = context.model;
   const bool is_there = model.architecture.staging.nodes > 0;
@@ -138,6 +164,7 @@ void check_places(ReadContext& context, const XmlElement& root) {
                                     "\", which is for time that a simulation leaves: there is none "
                                     "on a staging node");
   }
+  refuse_ways_back(context);
   for (const ScriptSource& each : model.scripts.sources)
     if (each.at == At::staging && !is_there) refuse(each.where, each.path);
   if (is_there && !has_staging(model))

@@ -23,6 +23,12 @@ namespace leat::staging {
 //                   alive, some times a second   it waits for memory, or just for the next one
 //                   taken                        all of the iteration is in its segment, or was refused and said to be
 //
+// or, between two of them, what plugins and scripts of the source have made of an iteration, now or before:
+//
+//     products      what it is                   with it, and the block, into the segment of its own server, which publishes it
+//     block         data of all, one by one
+//                   products_taken               that has them, or why not
+//
 // and `bye` at the end, which is answered when all is stored. All but blocks is JSON.
 enum class FrameKind : std::uint32_t {
   hello = 1,
@@ -34,7 +40,9 @@ enum class FrameKind : std::uint32_t {
   alive,
   taken,
   bye,
-  stored  ///< the answer to bye: how it went
+  stored,  ///< the answer to bye: how it went
+  products,
+  products_taken
 };
 
 /// Head of a block; its data follow. Numbers are as this machine has them: all nodes of a run are of one kind.

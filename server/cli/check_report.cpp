@@ -374,8 +374,9 @@ std::vector<Taker> takers_of(const CheckReport& report) {
     takers.push_back({model::maker_of(store), store.where});
   for (const CheckedScript& script : report.scripts) {
     for (const Json& function : script.functions)
-      takers.push_back({{script.name, function["products"], function["publishes"]},
-                        {script.file, function["line"].get<int>(), 0}});
+      takers.push_back(
+          {{script.name, function["products"], function["publishes"], script.on_staging},
+           {script.file, function["line"].get<int>(), 0}});
   }
   return takers;
 }
@@ -387,7 +388,7 @@ void warn_of_unknown_sources(CheckReport& report, const std::vector<Taker>& take
   for (const CheckedScript& script : report.scripts) sources.push_back(script.name);
   for (const Taker& taker : takers) {
     for (const std::string& pattern : taker.maker.takes) {
-      const std::string source = pattern.substr(0, pattern.find('/'));
+      const std::string source = pattern.substr(0, pattern.find_first_of("@/"));
       const bool is_there =
           std::any_of(sources.begin(), sources.end(),
                       [&](const std::string& name) { return model::is_wanted({source}, name); });
@@ -407,6 +408,11 @@ void check_products(CheckReport& report) {
   warn_of_unknown_sources(report, takers);
   std::vector<model::ProductMaker> makers;
   for (const Taker& taker : takers) makers.push_back(taker.maker);
+  for (std::size_t i = report.model->stores.size(); i < takers.size();
+       ++i) {  // of stores it is said
+    if (std::string why = model::why_never_there(takers[i].maker, makers); !why.empty())
+      report.diagnostics.push_back({model::Severity::error, takers[i].where, std::move(why)});
+  }
   const std::string why = model::why_endless(makers);
   if (!why.empty())
     report.diagnostics.push_back({model::Severity::error, report.model->scripts.where, why});

@@ -35,6 +35,7 @@ inline constexpr model::Word<model::Severity> kSeverities[] = {
 struct CheckedScript {
   std::string name;
   std::string file;  ///< from the working folder
+  bool on_staging = false;
   /// Of each that Leat will call: `name`, `variables` (null: all), `every`, `line` (0: not known),
   /// `products`, patterns of what it takes that others have made, `publishes`, names of what it makes
   /// of that, and `events`: some, then it is called only where one of them happens.

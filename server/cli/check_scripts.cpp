@@ -123,7 +123,8 @@ void check_scripts(CheckReport& report) {
   const std::vector<model::ScriptSource> sources = usable_sources(report);
   const std::vector<server::ScriptFile> files = files_of(report, sources);
   for (const server::ScriptFile& file : files)
-    report.scripts.push_back({file.name, from_here(file.path), {}});
+    report.scripts.push_back(
+        {file.name, from_here(file.path), sources[file.source].at == model::At::staging});
   check_names_in_events(report);
   const std::string interpreter = os::find_program(scripts.interpreter);
   if (interpreter.empty()) return;

@@ -183,7 +183,7 @@ typedef struct leat_result_set {
   uint64_t result_count;
   uint64_t result_stride;   /* bytes from one result to the next; use leat_result_at() */
   uint32_t source_kind;     /* enum leat_source_kind; leat_result_set_kind() asks an older host too */
-  uint32_t reserved;
+  uint32_t of_run;          /* 1: of what all servers of the run gave to a reduction; 0 in an older host too */
 } leat_result_set;
 
 /* Values of leat_run.resumed but 0. */

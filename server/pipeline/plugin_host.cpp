@@ -264,6 +264,7 @@ void PluginHost::add(const leat_result_set& set, std::shared_ptr<const void> mem
     throw std::logic_error(
         "publish() is for the calls of iteration() and results(), of what they were given");
   Publication added{Publication::Source::plugin, store_, iteration_, {}};
+  added.of_run = call_ == Call::reduced && reduce_;
   std::set<std::string> names;
   for (std::uint64_t i = 0; i < set.result_count; ++i) {
     added.products.push_back(product_of(*leat_result_at(&set, i)));

@@ -186,6 +186,7 @@ std::string PluginInstance::do_process(const Publication& publication,
   set.result_stride = sizeof(leat_result);
   set.source_kind =
       publication.kind == Publication::Source::plugin ? LEAT_FROM_PLUGIN : LEAT_FROM_SCRIPT;
+  set.of_run = publication.of_run;
   std::string error =
       timed(&work_, &host_, [&] { return outcome(plugin_->results(state_, &set), "results"); });
   if (error.empty()) work_.products_taken += wanted.size();

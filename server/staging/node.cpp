@@ -268,10 +268,12 @@ void Node::serve(Conversation& conversation, const std::shared_ptr<Source>& sour
   source->take_over(conversation);
   const bool plain = model_.architecture.network.trust == model::Trust::job;
   const Result<void> opened = source->open();
-  conversation.send(FrameKind::answer,
-                    opened ? json{{"plain", plain}, {"ended", source->ended()}}.dump()
-                           : refusal(opened.error().message),
-                    kHandshake);
+  conversation.send(
+      FrameKind::answer,
+      opened ? json{{"plain", plain}, {"ended", source->ended()}, {"products", source->products()}}
+                   .dump()
+             : refusal(opened.error().message),
+      kHandshake);
   if (!opened) {
     source->let_go();
     return lose(source, from + ": no server can be started for it: " + opened.error().message);

@@ -152,14 +152,19 @@ void Source::let_go() {
 
 std::uint64_t Source::progress() {
   const std::lock_guard lock(mutex_);
-  for (const Rank& each : ranks_)
-    if (each.session) return each.session->progress();
-  return 0;
+  const client::Session* const session = any_session();
+  return session ? session->progress() : 0;
 }
 
 Source::Rank* Source::rank_of(std::int32_t number) {
   for (Rank& each : ranks_)
     if (each.number == number && each.session) return &each;
+  return nullptr;
+}
+
+client::Session* Source::any_session() {
+  for (const Rank& each : ranks_)
+    if (each.session) return each.session.get();
   return nullptr;
 }
 
@@ -182,6 +187,10 @@ Source::End Source::serve_until_the_end() {
           break;
         case FrameKind::block:
           if (take_block(frame.block)) break;
+          why_ = conversation.why_over();
+          return End::cut_off;
+        case FrameKind::products:
+          if (take_products(frame.text)) break;
           why_ = conversation.why_over();
           return End::cut_off;
         case FrameKind::end:
@@ -271,6 +280,17 @@ Status Source::await_memory(Rank& rank, const BlockHead& head, void** data) {
   return status;
 }
 
+bool Source::take_products(const std::string& text) {
+  std::optional<json> answer = products_.take(*conversation_, text, any_session());
+  if (!answer) return false;
+  if (keep_until_ == model::KeepUntil::stored)
+    products_.await_through(*conversation_, any_session());
+  answer->update(products_.numbers(any_session()));
+  be_idle();
+  conversation_->send(FrameKind::products_taken, answer->dump(), timeout_ns_);
+  return true;
+}
+
 void Source::hand_over() {
   Lock lock(mutex_);
   const Call call{kCall, lock};
@@ -336,14 +356,13 @@ void Source::end_iteration(std::int64_t iteration) {
 std::int64_t Source::await_stored() {
   Lock lock(mutex_);
   const Call call{kCall, lock};
-  const auto rank = std::find_if(ranks_.begin(), ranks_.end(),
-                                 [](const Rank& each) { return each.session != nullptr; });
-  if (rank == ranks_.end()) return -1;
+  client::Session* const session = any_session();
+  if (!session) return -1;
   Status status = Status::ERROR_FULL;
   while (keep_until_ == model::KeepUntil::stored && status == Status::ERROR_FULL &&
          !conversation_->stream().is_given_up())
-    status = rank->session->await_stored(call, stored_by_);
-  return rank->session->stored_until();
+    status = session->await_stored(call, stored_by_);
+  return session->stored_until();
 }
 
 // All at the same time, as ranks do: a server that takes over waits for each of them.

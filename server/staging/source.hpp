@@ -18,6 +18,7 @@
 #include "lib/model/model.hpp"
 #include "lib/staging/frames.hpp"
 #include "lib/staging/shares.hpp"
+#include "server/staging/products.hpp"
 
 namespace leat::staging {
 
@@ -47,6 +48,8 @@ class Source {
   Result<void> open();
   /// The last iteration that has come as a whole; -1: none.
   std::int64_t ended();
+  /// The same of products, as SourceProducts::numbers().
+  nlohmann::json products() { return products_.numbers(any_session()); }
   /// Breaks the connection that is served now, and waits until that has ended; from here on this thread's is served.
   void take_over(Conversation& conversation);
   /// The connection that has taken over, until it ends.
@@ -69,10 +72,12 @@ class Source {
   };
 
   Rank* rank_of(std::int32_t number);
+  client::Session* any_session();
   void take_parameters(const std::string& text);
   void take_signal(const std::string& text);
   End serve_until_the_end();
   bool take_block(const BlockHead& head);
+  bool take_products(const std::string& text);
   Status await_memory(Rank& rank, const BlockHead& head, void** data);
   void hand_over();
   void forget_pending();
@@ -94,6 +99,7 @@ class Source {
   model::KeepUntil keep_until_;
   std::vector<Rank> ranks_;
   std::mutex mutex_;  // of all sessions, which the one thread that serves has alone
+  SourceProducts products_{mutex_, timeout_ns_};
   std::vector<Pending> pending_;
   std::map<std::string, std::string> parameters_;  // of all ranks, as they were set last
   std::map<std::string, ParameterValue> steered_;  // by scripts here

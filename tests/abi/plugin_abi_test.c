@@ -56,6 +56,8 @@ static void results(void) {
   AT(leat_result_set, results, 24);
   AT(leat_result_set, result_count, 32);
   AT(leat_result_set, result_stride, 40);
+  AT(leat_result_set, source_kind, 48);
+  AT(leat_result_set, of_run, 52);
 }
 
 static void run(void) {

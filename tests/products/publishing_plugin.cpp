@@ -10,6 +10,7 @@
 //     pause="0.1"                takes so many seconds for what it gets
 //     steer="2"                  gives parameters new values at that iteration, and tries some that are refused
 //     kill="4"                   ends the server when it gets a product of that iteration; once
+//     crash="4"                  crashes when it gets one of that iteration; each time
 #include <signal.h>
 
 #include <atomic>
@@ -46,6 +47,7 @@ class Publishing {
 
   void results(const leat_result_set& set) {
     if (option("kill") == std::to_string(set.iteration)) kill_once();
+    if (option("crash") == std::to_string(set.iteration)) ::raise(SIGSEGV);
     if (!option("pause").empty())
       std::this_thread::sleep_for(std::chrono::duration<double>(std::stod(option("pause"))));
     for (std::uint64_t i = 0; i < set.result_count; ++i) {

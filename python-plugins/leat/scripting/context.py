@@ -10,6 +10,7 @@ from . import (
     outputs,  # noqa: F401  what stores results is loaded before a script runs
     reductions,
 )
+from .declare import node_of
 from .model import did_you_mean
 
 _MOST_NAME = 200  # bytes: with the iteration, the node and an ending it is a file's name still
@@ -24,6 +25,7 @@ class Context:
     events      what happens in this iteration, as <actions> has it, in order: objects with name, rank (None: not of one) and times
     state       a dict that survives edits of the script and restarts of its process; it is pickled after each call
     servers     number of servers of the run; server: which of them this is, from 0 on; is_first: it is the lowest that lives
+    from_node   on a staging node: the lowest rank of the node whose products these are; None: of one made here, or of the whole run
     servers_missing  how many servers gave nothing to the last reduce() or gather() of this call
     """
 
@@ -35,6 +37,7 @@ class Context:
         self.scalars, self.arrays = {}, {}  # what the script has made
         self.traceback = ""  # all of it, where its functions failed
         self.servers_missing = 0
+        self.from_node = next((node for node in map(node_of, iteration.products) if node is not None), None)
         self._thread = threading.get_ident()
 
     @property

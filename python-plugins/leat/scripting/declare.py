@@ -2,9 +2,21 @@
 """How a script says which functions are to be called, and with what."""
 import fnmatch
 import inspect
+import re
 from dataclasses import dataclass
 
 _declared = []  # by the script that is being loaded
+_OF_NODE = re.compile(r"@(\d+)(?=/)")  # "stats@4/profile"
+
+
+def node_of(product):
+    """Lowest rank of the node that made it, where staging nodes have it from several; else None."""
+    found = _OF_NODE.search(product)
+    return int(found[1]) if found else None
+
+
+def without_node(product):
+    return _OF_NODE.sub("", product, count=1)
 
 
 @dataclass
@@ -38,8 +50,13 @@ class Declaration:
         return f"{code.co_filename}:{code.co_firstlineno}" if code else self.name
 
     def takes(self, product):
-        """Whether it takes this one, "<source>/<name>"."""
-        return any(fnmatch.fnmatchcase(product, pattern) for pattern in self.products)
+        """Whether it takes this one, "<source>/<name>", with or without the node of its source."""
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.products for name in (product, without_node(product)))
+
+    def name_of(self, product):
+        """What it is called where it is taken: without the node, unless patterns have that."""
+        plain = without_node(product)
+        return plain if any(fnmatch.fnmatchcase(plain, pattern) for pattern in self.products) else product
 
     def wrong_arguments(self):
         """"" or why Leat cannot call it."""
@@ -63,8 +80,9 @@ def on_iteration(function=None, *, variables=None, every=1, arrays=None, product
     for, as with when-slow="wait".
     incomplete: with scope="run": it is called also where a server gave nothing, because it has died; then ds has fill values.
     products: what it takes that plugins of stores and other scripts make of an iteration: "<source>/<name>" with the wildcards of
-    a shell, or a list of such. Then it is called when that is there, ds has it under that name, and variables=None is none.
-    What other scripts make comes by itself: a function that also asks for variables does not get it.
+    a shell, or a list of such; on staging nodes "stats/*" is of all nodes, "stats@4/*" of one. Then it is called when that is there,
+    ds has it under that name, and variables=None is none. What other scripts make, or nodes send to staging nodes, comes by itself:
+    a function that also asks for variables does not get it.
     publishes: names of what it gives to ctx.scalar and ctx.store; with `products` it may give nothing else.
     `ds` holds global arrays without ghosts. They are read-only and end with the call: copy what is to be kept.
     """

@@ -81,8 +81,8 @@ class Function:
         return bool(names) if self.variables is None else all(v.name in names for v in self.variables if v.time_varying)
 
     def products_of(self, iteration):
-        """{name: Product} of those that it takes."""
-        return {name: product for name, product in iteration.products.items() if self.declaration.takes(name)}
+        """{name: Product} of those that it takes, by the names that it asks for."""
+        return {self.declaration.name_of(name): product for name, product in iteration.products.items() if self.declaration.takes(name)}
 
 
 class ScriptFile:

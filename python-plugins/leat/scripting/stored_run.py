@@ -8,6 +8,7 @@ import numpy as np
 from ..files.reading import CannotRead, text_of
 from ..files.tables import BlockTable, iterations_of, starts_of, table_of, times_of
 from .blocks import Array, Block, Product, array_of
+from .declare import node_of
 from .iteration import Iteration
 from .model import Model
 
@@ -51,17 +52,17 @@ class StoredRun:
         return StoredIteration(self.model, self.iterations[row], bool(self._complete[row]), parameters, here, row, time)
 
     def published(self, number):
-        """What was made of the iteration: [({"<source>/<name>": Product}, whether plugins made it)], first what they did; what
-        scripts made is one for each of them."""
-        plugins, scripts = {}, []
-        for root, made in (("products", plugins), ("scripts", None)):
+        """What was made of the iteration: [({"<source>/<name>": Product}, whether plugins made it there)], first what they did; what
+        scripts made, or a node sent, is one for each of them."""
+        plugins, others = {}, []
+        for root in ("products", "scripts"):
             for source, group in self.file.get(root, {}).items():
                 found = _products_in(group, source, number)
-                if made is not None:
-                    made.update(found)
+                if root == "products" and node_of(f"{source}/") is None:
+                    plugins.update(found)
                 elif found:
-                    scripts.append((found, False))
-        return ([(plugins, True)] if plugins else []) + scripts
+                    others.append((found, False))
+        return ([(plugins, True)] if plugins else []) + others
 
     def table(self, variable, suffix):
         return table_of(self.file, variable, suffix)

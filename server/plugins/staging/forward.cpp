@@ -8,14 +8,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/text.hpp"
 #include "lib/os/process.hpp"
 #include "server/include/plugin.hpp"
 #include "server/plugins/staging/losses.hpp"
+#include "server/plugins/staging/products.hpp"
 #include "server/plugins/staging/target.hpp"
 
 namespace leat::staging {
@@ -102,6 +105,21 @@ class Forward {
     for (const auto& [name, value] : steered.items()) steer(name, value);
   }
 
+  // A server before this one may have sent some: these have the numbers before.
+  void results(const leat_result_set& set) {
+    std::optional<PackedProducts> packed;
+    std::string why;
+    bool is_there = target_.ensure();
+    for (; is_there; target_.link_is_lost(), is_there = target_.ensure()) {
+      if (!packed) packed = pack(set, run_, next_number());
+      if (send(*packed, &why)) break;
+    }
+    if (!is_there) throw std::runtime_error(target_.why());
+    if (!why.empty())
+      throw std::runtime_error("products of \"" + std::string(set.source) + "\": " + why);
+    target_.products_taken(number_, set.iteration);
+  }
+
   // Kept, in case the iteration has to be sent again.
   void on_signal(const char* event, std::int32_t rank, std::int64_t iteration, const char*) {
     signals_.push_back(json{{"event", event}, {"rank", rank}, {"iteration", iteration}}.dump());
@@ -153,6 +171,24 @@ class Forward {
     return true;
   }
 
+  std::uint64_t next_number() {
+    const Link& link = target_.link();
+    if (!std::exchange(is_numbered_, true)) {
+      number_ = link.products();
+      if (link.products_through() < number_) target_.products_taken(number_, -1);
+    }
+    return ++number_;
+  }
+
+  bool send(const PackedProducts& packed, std::string* why) {
+    Link& link = target_.link();
+    if (link.products() >= packed.number) return true;  // before the connection broke
+    BlockHead head;
+    head.bytes = packed.data.size();
+    return link.send(FrameKind::products, packed.head) &&
+           link.send_block(head, packed.data.data()) && link.await_products(packed.number, why);
+  }
+
   void steer(const std::string& parameter, const json& value) {
     if (value.is_string())
       host_.set(parameter, value.get<std::string>());
@@ -167,6 +203,8 @@ class Forward {
   const bool drops_together_ = !option_of(run_, "drops-together").empty();
   Target target_;
   std::vector<std::string> signals_;
+  std::uint64_t number_ = 0;  // of the last products
+  bool is_numbered_ = false;
 };
 
 }  // namespace leat::staging

@@ -72,6 +72,7 @@ Result<std::unique_ptr<Link>> Link::open(const comm::Offer& card, const Caller& 
   (*conversation)->stream().settle(answer->value("plain", false));
   std::unique_ptr<Link> link(new Link(std::move(*conversation), caller));
   link->ended_ = answer->value("ended", std::int64_t{-1});
+  link->take_numbers(answer->value("products", json::object()));
   link->reader_ = std::jthread([own = link.get()] { own->read(); });
   return link;
 }
@@ -120,6 +121,28 @@ bool Link::await(const std::function<bool()>& has_come) {
 
 bool Link::await_taken(std::int64_t iteration) {
   return await([&] { return taken_ >= iteration; });
+}
+
+bool Link::await_products(std::uint64_t number, std::string* why) {
+  const bool came = await([&] { return products_ >= number; });
+  *why = why_no_products_;
+  return came;
+}
+
+std::uint64_t Link::products() const {
+  const std::lock_guard lock(mutex_);
+  return products_;
+}
+
+std::uint64_t Link::products_through() const {
+  const std::lock_guard lock(mutex_);
+  return products_through_;
+}
+
+void Link::take_numbers(const json& said) {
+  products_ = said.value("number", products_);
+  products_through_ = said.value("through", products_through_);
+  why_no_products_ = said.value("why", "");
 }
 
 std::uint64_t Link::refused() const {
@@ -177,6 +200,7 @@ void Link::take(const Frame& frame) {
       stored_ = std::max<std::int64_t>(stored_, said.value("stored", std::int64_t{-1}));
       steered_ = said.value("steered", json::object());
     }
+    if (frame.kind == FrameKind::products_taken && said.is_object()) take_numbers(said);
     if (frame.kind == FrameKind::stored && said.is_object()) status_ = said.value("status", -1);
   }
   changed_.notify_all();

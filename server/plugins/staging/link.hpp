@@ -47,6 +47,8 @@ class Link {
   bool send_block(const BlockHead& head, const void* data);
   /// The staging node has all of the iteration.
   bool await_taken(std::int64_t iteration);
+  /// The staging node has these products, or `*why` says why not.
+  bool await_products(std::uint64_t number, std::string* why);
   /// But so many blocks of the last one.
   std::uint64_t refused() const;
   /// What scripts there have set since this was called last: parameters by name, as frames have them.
@@ -58,12 +60,16 @@ class Link {
   std::int64_t ended() const noexcept { return ended_; }
   /// Is known to be through all of its stores.
   std::int64_t stored() const noexcept { return stored_; }
+  /// Number of the last products that it has taken, and up to which all subscribers there are known to have them.
+  std::uint64_t products() const;
+  std::uint64_t products_through() const;
   std::string why() const;
 
  private:
   Link(std::unique_ptr<Conversation> conversation, const Caller& caller);
   void read();
   void take(const Frame& frame);
+  void take_numbers(const nlohmann::json& said);
   bool await(const std::function<bool()>& has_come);
   void be_at_work(bool at_work);
 
@@ -75,7 +81,8 @@ class Link {
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::int64_t taken_ = -1, heard_ns_ = 0;
-  std::uint64_t refused_ = 0;
+  std::uint64_t refused_ = 0, products_ = 0, products_through_ = 0;
+  std::string why_no_products_;
   nlohmann::json steered_;
   int status_ = 1;  // 1: not known yet
   bool is_at_work_ = false, is_over_ = false;

@@ -66,6 +66,8 @@ bool Target::ensure() {
 void Target::link_is_lost() {
   why_ = link_->why();
   stored_ = std::max(stored_, link_->stored());
+  while (!products_.empty() && products_.front().first <= link_->products_through())
+    products_.pop_front();
   link_.reset();
 }
 
@@ -148,17 +150,32 @@ bool Target::try_again_there() {
   return false;
 }
 
+// Of what it had taken: "iterations 3 to 5 are stored, nor products of 2 to 5"; "" for nothing.
+std::string Target::not_stored_there() const {
+  const std::int64_t first = std::max(moved_after_, stored_) + 1;
+  const auto range = [](std::int64_t least, std::int64_t most) {
+    return std::to_string(least) + " to " + std::to_string(most);
+  };
+  std::string iterations, products;
+  if (taken_ >= first) iterations = "iterations " + range(first, taken_) + " are stored";
+  if (products_.empty()) return iterations;
+  const auto [least, most] =
+      std::minmax_element(products_.begin(), products_.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; });
+  products = "products" + (least->second < 0 ? "" : " of " + range(least->second, most->second));
+  return iterations.empty() ? products + " are stored" : iterations + ", nor " + products;
+}
+
 // What it had in memory is lost with it, as far as it is known to.
 bool Target::move() {
-  const std::int64_t first = std::max(moved_after_, stored_) + 1;
-  if (place_ != kNone && taken_ >= first) {
-    lost_ += (lost_.empty() ? "" : "; ") + std::string("when ") + name_of_place() +
-             " was lost, it had not said that iterations " + std::to_string(first) + " to " +
-             std::to_string(taken_) +
-             " are stored: what of them is missing in its output is lost, unless `leat recover` "
-             "there finds it";
+  const std::string not_stored = not_stored_there();
+  if (place_ != kNone && !not_stored.empty()) {
+    lost_ += (lost_.empty() ? "" : "; ") + name_of_place() + " was lost, and had not said that " +
+             not_stored +
+             ": what its output lacks of them is lost, unless `leat recover` there finds it";
     host_.error(lost_);
   }
+  products_.clear();
   if (place_ == kNone) host_.error("there is no staging node: " + why_);
   moved_after_ = taken_;
   const std::string why = why_;

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "lib/os/process.hpp"
 #include "server/include/plugin.hpp"
@@ -35,6 +37,10 @@ class Target {
   Link& link() noexcept { return *link_; }
   /// It has broken: ensure() looks for another one.
   void link_is_lost();
+  /// The place has these products, of an iteration, -1: of one that is not known.
+  void products_taken(std::uint64_t number, std::int64_t iteration) {
+    products_.emplace_back(number, iteration);
+  }
   /// The place has all of this iteration.
   void taken(std::int64_t iteration) noexcept { taken_ = iteration; }
 
@@ -54,6 +60,7 @@ class Target {
   bool go_on_after_a_server();
   bool try_again_there();
   bool move();
+  std::string not_stored_there() const;
   bool move_to(std::int64_t place, const comm::Offer& card);
   std::optional<comm::Offer> start_local();
   std::optional<comm::Offer> card_within(std::int64_t number, std::int64_t ns);
@@ -71,6 +78,8 @@ class Target {
   std::int64_t await_cards_ns_ = 0;
   bool has_begun_ = false, is_over_ = false;
   std::int64_t taken_ = -1, moved_after_ = -1, stored_ = -1;
+  std::deque<std::pair<std::uint64_t, std::int64_t>>
+      products_;  // there, and maybe not with all subscribers
   std::string why_, lost_;
 };
 

@@ -32,6 +32,26 @@ TEST(ProductFlow, TakesNobodysOwnProductsForACircle) {
   EXPECT_EQ(product_flow({{"s", {"*"}, {"x"}}, {"s", {"*"}, {"y"}}}).circle, "");
 }
 
+TEST(ProductFlow, GoesFromNodesToStagingNodesAndNotBack) {
+  const std::vector<ProductMaker> makers = {{"a", {"*"}, {"x"}, false}, {"b", {"*"}, {"y"}, true}};
+  EXPECT_EQ(product_flow(makers).steps, (std::vector<int>{1, 2}));
+  EXPECT_EQ(why_never_there(makers[0], makers), "");
+  const ProductMaker asks{"c", {"d/*", "b@4/y"}, {}, false};
+  EXPECT_NE(why_never_there(asks, makers).find("\"b\" works on staging nodes"), std::string::npos);
+  EXPECT_EQ(why_never_there({"c", {"b/y"}, {}, true}, makers), "");
+}
+
+TEST(ProductFlow, KnowsASourceWithAndWithoutItsNode) {
+  EXPECT_EQ(without_node("stats@12/mean"), "stats/mean");
+  EXPECT_EQ(without_node("stats@12"), "stats");
+  for (const char* other : {"stats/mean", "stats@/mean", "stats@1x/mean", "stats/m@1", "@", ""})
+    EXPECT_EQ(without_node(other), other);
+  EXPECT_TRUE(is_wanted({"stats/*"}, "stats@12/mean"));
+  EXPECT_TRUE(is_wanted({"stats@12/*"}, "stats@12/mean"));
+  EXPECT_FALSE(is_wanted({"stats@1/*"}, "stats@12/mean"));
+  EXPECT_FALSE(is_wanted({"stats@12/*"}, "stats/mean"));
+}
+
 TEST(ProductFlow, KnowsPatterns) {
   EXPECT_TRUE(is_wanted({"no", "st*s/m?an"}, "stats/mean"));
   EXPECT_TRUE(is_wanted({"*"}, "stats/mean"));
