@@ -41,6 +41,7 @@ Before a run
   leat launch heat.xml ...     the line of mpirun or srun for it
 While it runs
   leat top                     what your runs do, as they go on; keys steer
+  leat dash                    the same as a page, with pictures and fields
   leat ctl heat set dt=0.25    gives a parameter another value
 Afterwards
   leat report heat             what became of it; --html makes a page
