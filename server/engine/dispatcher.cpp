@@ -164,9 +164,11 @@ void Dispatcher::pass_on_complete() {
   pass_on_products();
 }
 
+// What waits for no rank comes to its end whatever the ranks are at: its memory is worth waiting for in each iteration.
 void Dispatcher::publish(Publication publication, const Block& block, bool waits) {
-  publication.memory = pins_.pin(publication.iteration, block);
-  under_way_.hold(publication.iteration, 1);
+  const std::int64_t held_as = waits ? publication.iteration : shm::kNoIteration;
+  publication.memory = pins_.pin(held_as, block);
+  under_way_.hold(held_as, 1);
   if (waits || !may_store()) return published_.push_back(std::move(publication));
   pipeline_.submit(std::move(publication));
 }
