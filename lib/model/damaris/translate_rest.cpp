@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "lib/base/text.hpp"
 #include "lib/model/damaris/cell_orders.hpp"
@@ -298,6 +300,16 @@ XmlElement translate_paraview(Work& work, const XmlElement& from) {
   for (const XmlElement& each : from.children) {
     if (each.text.empty()) {
       work.remarks.say(Severity::warning, each, each.where, "<script> of <paraview> names no file");
+      continue;
+    }
+    // Damaris without Catalyst runs with such an XML, and so does one whose script is elsewhere.
+    if (std::error_code ignored; !std::filesystem::exists(each.text, ignored)) {
+      work.remarks.say(
+          Severity::warning, each, each.where,
+          "there is no file \"" + each.text +
+              "\", and nothing is drawn by it: its path starts from the working folder "
+              "of the run. As it is in <scripts>: <script file=\"" +
+              each.text + "\" form=\"catalyst\"/>");
       continue;
     }
     XmlElement script = element_at(each, "script");
