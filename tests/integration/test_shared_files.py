@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers of several nodes write into files that they share: one view of all, whoever writes where."""
+import contextlib
 import json
 import os
 import pathlib
@@ -278,7 +279,11 @@ def locks_files(pid):
 
 def owns_files(run, pid):
     """The same where there are no locks: the file that says so names it."""
-    return any(path.read_text().split()[1:2] == [str(pid)] for path in parts_of(run, run.folder, ".shared*.owner"))
+    for path in parts_of(run, run.folder, ".shared*.owner"):
+        with contextlib.suppress(FileNotFoundError):  # another one's turn has ended since it was listed
+            if path.read_text().split()[1:2] == [str(pid)]:
+                return True
+    return False
 
 
 def stop_in_its_turn(run, pid, has_file, go_on):
