@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "lib/base/text.hpp"
 #include "lib/node/runtime_folder.hpp"
 #include "lib/os/descriptor.hpp"
 #include "lib/os/local_socket.hpp"
@@ -50,6 +51,11 @@ std::vector<std::string> sessions_of_simulation(const std::string& simulation,
       found.push_back(name);
   }
   return found;
+}
+
+std::string several_runs(const std::string& simulation, const std::vector<std::string>& sessions) {
+  return "several sessions on this node are runs of \"" + simulation +
+         "\"; name one of: " + joined(sessions, " ");
 }
 
 Result<ControlClient> ControlClient::connect(const std::string& session,

@@ -22,6 +22,9 @@ std::vector<std::string> names_of_sessions();
 std::vector<std::string> sessions_of_simulation(const std::string& simulation,
                                                 const os::Deadline& deadline);
 
+/// That they are several, and what to do.
+std::string several_runs(const std::string& simulation, const std::vector<std::string>& sessions);
+
 class ControlClient {
  public:
   /// ERROR_SERVER: no server listens; ERROR_TIMEOUT: one does, and has no room for more in time.

@@ -268,14 +268,7 @@ int run_ctl(CtlOptions options) {
   Result<ControlClient> client = ControlClient::connect(options.session, deadline);
   if (!client && client.error().status == Status::ERROR_SERVER) {
     const std::vector<std::string> named = sessions_of_simulation(options.session, deadline);
-    if (named.size() > 1) {
-      std::string all;
-      for (const std::string& each : named) all += " " + each;
-      return refuse("ctl",
-                    "several sessions on this node are runs of \"" + options.session +
-                        "\"; name one of:" + all,
-                    kUsage);
-    }
+    if (named.size() > 1) return refuse("ctl", several_runs(options.session, named), kUsage);
     if (named.size() == 1) {
       options.session = named.front();
       client = ControlClient::connect(options.session, deadline);

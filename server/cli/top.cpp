@@ -41,8 +41,7 @@ std::string session_named(const TopOptions& options) {
   if (runs.size() == 1) return runs.front();
   refuse("top", runs.empty() ? "no session \"" + options.session + "\" runs on this node" +
                                    did_you_mean(options.session, names)
-                             : "several sessions on this node are runs of \"" + options.session +
-                                   "\"; name one of: " + joined(runs, " "));
+                             : several_runs(options.session, runs));
   return "";
 }
 

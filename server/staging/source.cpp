@@ -2,14 +2,15 @@
 #include "server/staging/source.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "lib/shm/layout.hpp"
+#include "lib/staging/values.hpp"
 
 namespace leat::staging {
 namespace {
@@ -41,22 +42,13 @@ BlockShape shape_of(const BlockHead& head) {
 }
 
 void set(const Call& call, client::ParameterCalls& parameters, const std::string& name,
-         const json& value) {
-  if (value.is_string())
-    (void)parameters.set_text(call, name.c_str(), value.get<std::string>());
-  else if (value.is_object())
-    (void)parameters.set_real(call, name.c_str(),
-                              std::bit_cast<double>(value.at("bits").get<std::int64_t>()));
+         const ParameterValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value))
+    (void)parameters.set_integer(call, name.c_str(), *integer);
+  else if (const auto* real = std::get_if<double>(&value))
+    (void)parameters.set_real(call, name.c_str(), *real);
   else
-    (void)parameters.set_integer(call, name.c_str(), value.get<std::int64_t>());
-}
-
-// Bits of reals stay as they are.
-json json_of(const ParameterValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  if (const auto* real = std::get_if<double>(&value))
-    return {{"bits", std::bit_cast<std::int64_t>(*real)}};
-  return std::string(as_text(value));
+    (void)parameters.set_text(call, name.c_str(), std::string(as_text(value)));
 }
 
 }  // namespace
@@ -225,7 +217,7 @@ void Source::take_parameters(const std::string& text) {
     const std::string now = value.dump();
     if (std::exchange(parameters_[name], now) == now) continue;
     for (Rank& each : ranks_)
-      if (each.session) set(call, each.session->parameters(), name, value);
+      if (each.session) set(call, each.session->parameters(), name, value_in(value));
   }
 }
 
@@ -237,7 +229,8 @@ void Source::pass_on_steering(const Call& call) {
     const auto before = parameters_.find(name);
     if (before == parameters_.end()) continue;
     for (Rank& each : ranks_)
-      if (each.session) set(call, each.session->parameters(), name, json::parse(before->second));
+      if (each.session)
+        set(call, each.session->parameters(), name, value_in(json::parse(before->second)));
   }
 }
 

@@ -20,6 +20,7 @@ class Runs:
 
     def __init__(self, names=()):
         self._names, self._all, self._lock, self._ended = list(names), {}, threading.Lock(), threading.Event()
+        self._others = set()  # sessions that have said that they are none of those
         self._look()
         threading.Thread(target=self._look_again, daemon=True).start()
 
@@ -41,9 +42,11 @@ class Runs:
             self._look()
 
     def _look(self):
-        for session in control.sessions():
+        sessions = control.sessions()
+        self._others.intersection_update(sessions)  # another run may have the name of one that has ended
+        for session in sessions:
             with self._lock:
-                if session in self._all or len(self._all) >= _MOST_RUNS:
+                if session in self._all or session in self._others or len(self._all) >= _MOST_RUNS:
                     continue
             if self._is_wanted(session):
                 with self._lock:
@@ -53,7 +56,9 @@ class Runs:
         if not self._names or session in self._names:
             return True
         with contextlib.suppress(control.Error), control.Connection(session, _ANSWER) as connection:
-            return connection.status().get("simulation") in self._names
+            if connection.status().get("simulation") in self._names:
+                return True
+            self._others.add(session)
         return False
 
 
@@ -63,7 +68,7 @@ class Watched:
     def __init__(self, session):
         self.session, self.outputs = session, Outputs()
         self._lock, self._ended = threading.Lock(), threading.Event()
-        self._state, self._version = {"session": session, "connection": "asking"}, 0
+        self._state = {"session": session, "connection": "asking"}
         self._history, self._news = deque(maxlen=_HISTORY), deque(maxlen=_NEWS)
         self._asked, self._times = {}, 0
         for work in (self._watch, self._hear):

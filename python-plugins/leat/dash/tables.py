@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables that scripts write, <script>.csv, while they grow: for each scalar some thousand of its values, thinned out over a long run."""
 import csv
-import math
 import os
+
+from ..planning.words import finite
 
 _MOST_POINTS = 2000  # of a scalar; beyond, every second one goes
 _MOST_BYTES = 1 << 20  # that are read at a time
@@ -62,16 +63,8 @@ class Table:
         if self._columns is None:
             self._columns = row[:_MOST_COLUMNS]
             return
-        iteration = _number(row[0])
+        iteration = finite(row[0])
         for name, text in zip(self._columns[1:], row[1:], strict=False):
-            value = _number(text)
+            value = finite(text)
             if iteration is not None and value is not None:
                 self.scalars.setdefault(name, Scalar()).add(int(iteration), value)
-
-
-def _number(text):
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

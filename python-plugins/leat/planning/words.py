@@ -48,6 +48,15 @@ def quantity(text):
     return found and (float(found[1]), found[2])
 
 
+def finite(text):
+    """The number that a text, or whatever else, is; None of what is none, or not finite."""
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return None
+    return value if math.isfinite(value) else None
+
+
 def counted(count, noun):
     return f"{count} {noun}{'s' * (count != 1)}"
 

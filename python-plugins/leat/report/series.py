@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..files import reading
+from ..planning.words import finite
 
 MOST_POINTS = 240  # more are thinned out: a picture has no more columns
 _MOST_SERIES = 24
@@ -47,16 +48,8 @@ def _of_csv(path):
     columns = list(zip(*([*row, *[""] * (len(rows[0]) - len(row))][:len(rows[0])] for row in rows[1:])))
     if not columns:
         return []
-    return [_thinned(name, "", [_number(x) for x in columns[0]], [_number(y) for y in column])
-            for name, column in zip(rows[0][1:], columns[1:]) if any(_number(y) is not None for y in column)]
-
-
-def _number(text):
-    try:
-        value = float(text)
-    except (TypeError, ValueError):
-        return None
-    return value if math.isfinite(value) else None
+    return [_thinned(name, "", [finite(x) for x in columns[0]], [finite(y) for y in column])
+            for name, column in zip(rows[0][1:], columns[1:]) if any(finite(y) is not None for y in column)]
 
 
 def _thinned(name, unit, x, y):
@@ -90,6 +83,6 @@ def _print_series(path):
                 is_scalar = isinstance(one, h5py.Dataset) and one.shape == numbers.shape and one.dtype.kind in "iuf"
                 if not is_scalar or name in _NO_SCALARS:
                     continue
-                series = _thinned(name, reading.text_of(one, "units"), [int(n) for n in numbers], [_number(v) for v in one[:]])
+                series = _thinned(name, reading.text_of(one, "units"), [int(n) for n in numbers], [finite(v) for v in one[:]])
                 print(json.dumps(vars(series)))
     return 0

@@ -4,7 +4,6 @@
 //
 // When the staging node is lost, its work goes on elsewhere, as when-lost says: on another staging node, or on this one, in a
 // second server, which a program started from here stands beside. The iteration in progress is sent again, as a whole.
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -16,6 +15,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/os/process.hpp"
+#include "lib/staging/values.hpp"
 #include "server/include/plugin.hpp"
 #include "server/plugins/staging/losses.hpp"
 #include "server/plugins/staging/products.hpp"
@@ -38,17 +38,17 @@ RankList ranks_of(const leat_run& run) {
   return {own, own + run.node_ranks};
 }
 
-json value_of(const leat_parameter& parameter) {
+ParameterValue value_of(const leat_parameter& parameter) {
   if (parameter.type == LEAT_INT64) return parameter.integer;
-  if (parameter.type == LEAT_CHAR) return parameter.text;
-  return {{"bits", std::bit_cast<std::int64_t>(parameter.real)}};
+  if (parameter.type == LEAT_CHAR) return std::string(parameter.text);
+  return parameter.real;
 }
 
 json parameters_of(const leat_iteration_data& data) {
   json values = json::object();
   for (std::uint64_t i = 0; i < data.parameter_count; ++i) {
     const leat_parameter& each = *leat_parameter_at(&data, i);
-    if (each.has_value) values[each.name] = value_of(each);
+    if (each.has_value) values[each.name] = json_of(value_of(each));
   }
   return values;
 }
@@ -102,7 +102,7 @@ class Forward {
     target_.taken(data.iteration);
     signals_.clear();
     const json steered = target_.link().take_steered();
-    for (const auto& [name, value] : steered.items()) steer(name, value);
+    for (const auto& [name, value] : steered.items()) steer(name, value_in(value));
   }
 
   // A server before this one may have sent some: these have the numbers before.
@@ -189,13 +189,13 @@ class Forward {
            link.send_block(head, packed.data.data()) && link.await_products(packed.number, why);
   }
 
-  void steer(const std::string& parameter, const json& value) {
-    if (value.is_string())
-      host_.set(parameter, value.get<std::string>());
-    else if (value.is_object())
-      host_.set(parameter, std::bit_cast<double>(value.at("bits").get<std::int64_t>()));
+  void steer(const std::string& parameter, const ParameterValue& value) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value))
+      host_.set(parameter, *integer);
+    else if (const auto* real = std::get_if<double>(&value))
+      host_.set(parameter, *real);
     else
-      host_.set(parameter, value.get<std::int64_t>());
+      host_.set(parameter, std::string(as_text(value)));
   }
 
   const leat_run& run_;
