@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads <store>: the plugin, its options, and what it keeps.
 #include <algorithm>
+#include <filesystem>
 
 #include "lib/model/checks.hpp"
 #include "lib/model/read_steps.hpp"
@@ -134,6 +135,39 @@ void refuse_shared_turns(ReadContext& context) {
   }
 }
 
+std::string option_of(const Store& store, const char* name, const std::string& otherwise) {
+  const std::size_t i = index_of(store.options, name);
+  return i < store.options.size() ? store.options[i].value : otherwise;
+}
+
+// What it writes, by the defaults of the stores that come with Leat; "" where that is not known.
+std::string output_of(const Store& store, const std::string& simulation) {
+  namespace fs = std::filesystem;
+  fs::path path;
+  if (store.type == "hdf5")
+    path = fs::path(option_of(store, "folder", ".")) / option_of(store, "file", simulation + ".h5");
+  if (store.type == "raw") path = option_of(store, "folder", simulation + ".raw");
+  if (store.type == "trace") path = option_of(store, "file", simulation + ".trace.txt");
+  return path.lexically_normal();
+}
+
+// Two that write one file would be told apart by nobody; a server that takes over would mix them up.
+void refuse_shared_output(ReadContext& context) {
+  const std::vector<Store>& stores = context.model.stores;
+  for (auto store = stores.begin(); store != stores.end(); ++store) {
+    const std::string output = output_of(*store, context.model.name);
+    const auto other = std::find_if(stores.begin(), store, [&](const Store& each) {
+      return each.type == store->type && each.at == store->at &&
+             option_of(each, "layout", "") == option_of(*store, "layout", "") &&
+             output_of(each, context.model.name) == output;
+    });
+    if (output.empty() || other == store) continue;
+    context.error(store->where, "stores \"" + other->name + "\" and \"" + store->name +
+                                    "\" both write " + output + ": give one of them another " +
+                                    (store->type == "raw" ? "folder" : "file") + "=\"...\"");
+  }
+}
+
 // Threads of the simulation are lent by its own process, and in one way.
 void check_schedules(ReadContext& context) {
   const Store* first = nullptr;
@@ -170,6 +204,7 @@ void read_stores(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* each : all_below(root, "store")) read_store(context, *each);
   refuse_circles(context);
   refuse_shared_turns(context);
+  refuse_shared_output(context);
   check_schedules(context);
   const bool is_idle = all_below(root, "store").empty() && all_below(root, "scripts").empty() &&
                        all_below(root, "event").empty();

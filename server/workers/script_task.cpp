@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "lib/model/run_description.hpp"
 #include "server/workers/frames.hpp"
@@ -163,11 +164,13 @@ std::string write_to_own_log(const ScriptOutput& output, const Script& script,
 }  // namespace
 
 std::string brief(const std::string& text) {
-  if (!text.starts_with("Traceback")) return text.substr(0, text.find('\n'));
-  const std::size_t end = text.find_last_not_of('\n');
-  if (end == std::string::npos) return "";
-  const std::size_t begin = text.rfind('\n', end);
-  return text.substr(begin + 1, end - begin);
+  static constexpr std::string_view kHead = "Traceback (most recent call last):\n";
+  const std::size_t head = text.rfind(kHead);  // of an exception that comes of another one
+  std::size_t begin =
+      text.starts_with("Traceback") && head != std::string::npos ? head + kHead.size() : 0;
+  const auto end = [&] { return std::min(text.find('\n', begin), text.size()); };
+  while (begin < text.size() && text[begin] == ' ') begin = end() + 1;  // frames, and their code
+  return begin < text.size() ? text.substr(begin, end() - begin) : "";
 }
 
 void record_call(ScriptContext& context, Script& script, std::int64_t iteration,

@@ -44,7 +44,7 @@ struct ScriptFailure {
   std::string whole;  ///< with all that Python says, for the script's own log
 };
 
-/// Of a traceback the last line, which says what was wrong; else the first.
+/// Of a traceback the line that says what was wrong; else the first.
 std::string brief(const std::string& text);
 
 /// A call for this iteration has come to its end: counts it. A script that fails too often in a row is

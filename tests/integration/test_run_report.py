@@ -67,7 +67,7 @@ def page_of(folder, *words):
 
 def make_run(folder, iterations=6):
     put(folder, "good", "def process(ds, ctx):\n    ctx.scalar('highest', float(ctx.iteration))\n")
-    put(folder, "broken", "def process(ds, ctx):\n    raise ValueError('u has no <maxx>')\n")
+    put(folder, "broken", "def process(ds, ctx):\n    raise ValueError('u has no <maxx>\\nand no minn')\n")
     with Run(folder, config(DATA).replace('<log level="debug"/>', '<log file="run.log"/>'), ranks=2) as run:
         write(run.init(), range(iterations))
         for answer in run.finalize():
