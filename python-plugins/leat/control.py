@@ -96,6 +96,12 @@ def _is_locked(path):
         return False
 
 
+def lives(session):
+    """Somebody has the segment of this session of yours on this node: its server and each rank hold a lock on it."""
+    prefix = f"leat-{os.geteuid()}-{session}-"
+    return any(_is_locked(f"/dev/shm/{name}") for name in os.listdir("/dev/shm") if name.startswith(prefix))
+
+
 class _Channel:
     """One socket: lines of JSON in both directions."""
 
@@ -199,17 +205,12 @@ class Connection(Verbs):
 
     def _successor(self, arguments, follow, error):
         """A server that goes on begins with the next call of a rank, which may be long in coming: as long as a rank lives."""
-        while follow and self._lives():
+        while follow and lives(self.session):
             try:
                 return self._subscribed(arguments, time.monotonic() + self.timeout)
             except ConnectionLost:
                 time.sleep(_RETRY_SECONDS)
         raise ConnectionLost(f"session {self.session}: {error}") from error
-
-    def _lives(self):
-        """Somebody has its segment: the server and each rank hold a lock on it."""
-        prefix = f"leat-{os.geteuid()}-{self.session}-"
-        return any(_is_locked(f"/dev/shm/{name}") for name in os.listdir("/dev/shm") if name.startswith(prefix))
 
     def _subscribed(self, arguments, deadline):
         channel = self._new_channel(deadline)

@@ -135,6 +135,7 @@ RunReport Ending::report() const {
   RunReport report;
   report.simulation = session_.run.model.name;
   report.session = facts.session;
+  report.run_id = facts.run_id;
   report.ranks = facts.node_ranks;
   report.cores = std::max<std::int64_t>(1, architecture.dedicated_cores / facts.servers);
   report.is_shared = facts.cores_are_shared || architecture.place == model::Place::none;

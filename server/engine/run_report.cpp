@@ -142,6 +142,7 @@ json json_of(const RunReport& report) {
   return {{"leat_report", 1},
           {"simulation", report.simulation},
           {"session", report.session},
+          {"run_id", report.run_id},
           {"ranks", report.ranks},
           {"dedicated_cores", report.cores},
           {"cores_are_shared", report.is_shared},

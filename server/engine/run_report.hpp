@@ -57,7 +57,7 @@ struct WorkDone {
 };
 
 struct RunReport {
-  std::string simulation, session;
+  std::string simulation, session, run_id;
   std::int64_t ranks = 1;                      ///< of this node, or of this server's part of it
   std::int64_t cores = 1;                      ///< dedicated ones
   bool is_shared = false;                      ///< cores that ranks compute on as well

@@ -91,13 +91,6 @@ leat_parameter parameter_of(const model::Parameter& parameter, const ParameterVa
   return view;
 }
 
-// Never 0; that two runs of one session get the same is as good as impossible.
-std::int32_t number_of(const std::string& run_id) {
-  std::uint32_t hash = 0x811c9dc5;  // FNV-1a, 32 bits
-  for (const char c : run_id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
-  return static_cast<std::int32_t>(hash >> 1) + 1;
-}
-
 }  // namespace
 
 PluginView::PluginView(const model::Model& model, const RunFacts& facts)
@@ -126,7 +119,7 @@ leat_run PluginView::run_for(std::uint32_t store) const {
   run.options = store_options_[store].data();
   run.option_count = store_options_[store].size();
   run.resumed = facts_.drained ? LEAT_RUN_DRAINED : facts_.resumed ? LEAT_RUN_RESUMED : 0;
-  run.run_number = number_of(facts_.run_id);
+  run.run_number = server::run_number(facts_.run_id);
   run.in_simulation = facts_.in_simulation ? 1 : 0;
   run.succession = facts_.succession;
   run.time_parameter = model_.time ? static_cast<std::int32_t>(model_.time->parameter) : -1;

@@ -29,6 +29,12 @@ void Log::write(LogLevel level, fmt::string_view format, fmt::format_args args) 
   }
 }
 
+std::int32_t run_number(const std::string& run_id) noexcept {
+  std::uint32_t hash = 0x811c9dc5;  // FNV-1a, 32 bits
+  for (const char c : run_id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
+  return static_cast<std::int32_t>(hash >> 1) + 1;
+}
+
 void append_rank(Ranks* ranks, std::int32_t rank) {
   if (!ranks->empty()) {
     std::int32_t& last = ranks->back().second;

@@ -101,6 +101,10 @@ Ranks united(const Ranks& a, const Ranks& b);
 /// "0-3, 7"; "-" for nobody.
 std::string text_of(const Ranks& ranks);
 
+/// What tells the runs of one session from each other, in files and where plugins want a number: of RunFacts::run_id. Never 0; that two
+/// get the same is as good as impossible.
+std::int32_t run_number(const std::string& run_id) noexcept;
+
 class RankSets {
  public:
   static constexpr std::uint32_t kNobody = 0;

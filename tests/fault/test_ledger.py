@@ -218,7 +218,7 @@ def test_the_example_of_the_reference_is_one(tmp_path):
         run.await_end()
     real = ledger(tmp_path, "heat.ledger.json")
     assert real["placement"].keys() == example["placement"].keys()
-    real.update({name: example[name] for name in ("session", "node", "run_id", "placement")})
+    real.update({name: example[name] for name in ("session", "node", "run_id", "run_number", "placement")})
     assert json.loads(json.dumps(real).replace(str(tmp_path), "/home/me")) == example
 
 

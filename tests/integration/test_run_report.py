@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """leat report: what became of a run on one screen, and a page that needs nothing but a browser."""
+import contextlib
 import html.parser
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
 
 import h5py
-from control_run import DATA, write
-from leat_run import BUILD, LIMIT, Run
+import pytest
+from control_run import DATA, wait_until, write
+from leat_run import BUILD, LIMIT, Run, xml
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 from script_run import config, put  # noqa: E402
@@ -74,6 +77,12 @@ def make_run(folder, iterations=6):
             assert answer.ok
 
 
+def stored_iterations(folder):
+    with contextlib.suppress(OSError, KeyError), h5py.File(folder / "run.h5", locking=False) as file:
+        return len(file["iteration"])
+    return 0
+
+
 def test_a_run_is_summed_up_on_one_screen(tmp_path):
     make_run(tmp_path)
     screen = report(tmp_path, "run")
@@ -93,7 +102,7 @@ def test_the_page_has_all_in_it(tmp_path):
     make_run(tmp_path)
     (tmp_path / "run-scripts/slice.png").write_bytes(PNG)
     page = page_of(tmp_path, "run")
-    assert page.tags.count("img") == 1 and "slice.png" in page.text and "finished; nothing lost" in page.text
+    assert page.tags.count("img") == 1 and "slice.png" in page.text and "finished, nothing lost" in page.text
     assert "ValueError: u has no <maxx>" in page.text and "<maxx>" not in page.source
     plots = re.findall(r'<svg[^>]*aria-label="([^"]*)"', page.source)
     assert {"highest", "dt", "iterations"} <= set(plots) and "done: 6 iterations ended" in page.text
@@ -123,7 +132,7 @@ def test_many_iterations_and_variables_make_no_large_page(tmp_path):
     (tmp_path / "big.ledger.json").write_text(json.dumps(ledger))
     (tmp_path / "run-scripts").mkdir()
     page = page_of(tmp_path, "big")
-    assert "died; 21 writes LOST" in page.text and "rank 3 died in iteration 7" in page.text and "u has holes" in page.text
+    assert "died, 21 writes LOST" in page.text and "rank 3 died in iteration 7" in page.text and "u has holes" in page.text
     screen = report(tmp_path, "big")
     assert screen.startswith("big  died, 21 writes LOST\n") and len(screen.splitlines()) <= 24
 
@@ -151,6 +160,75 @@ def test_the_newest_run_of_a_name_is_meant_with_all_its_servers(tmp_path):
     facts = json.loads(report(tmp_path, "heat", "--json"))
     assert [each["written_blocks"] for each in facts["variables"]] == [12] and facts["variables"][0]["iterations"] == 4
     assert len(facts["ledgers"]) == 2
+
+
+def test_files_and_reports_of_other_runs_are_not_this_runs(tmp_path):
+    make_run(tmp_path, 6)
+    kept = json.loads((tmp_path / "run.report.json").read_text())
+    make_run(tmp_path, 2)
+    with Run(tmp_path, config(DATA).replace("<simulation name=\"run\"", "<simulation name=\"other\""), name="other") as run:
+        write(run.init(), range(2))
+        run.finalize()
+    facts = json.loads(report(tmp_path, "run", "--json"))
+    assert {each.name for each in tmp_path.glob("*.h5")} == {"run.h5", "run.1.h5", "other.h5"}
+    assert facts["files"] == ["run.h5"] and facts["scripts_folders"] == ["run-scripts"] and facts["reports"][0]["iterations"] == 2
+    kept["session"] = facts["reports"][0]["session"]
+    (tmp_path / "run.report.json").write_text(json.dumps(kept))
+    assert json.loads(report(tmp_path, "run", "--json"))["reports"] == []
+
+
+def test_what_a_server_that_died_has_stored_is_said(tmp_path):
+    with Run(tmp_path, xml(DATA)) as run:
+        ranks = run.init()
+        write(ranks, range(4))
+        wait_until(lambda: stored_iterations(tmp_path) == 4, "four iterations in the file")
+        os.kill(run.server(), signal.SIGKILL)
+        write(ranks, range(4, 6))
+        run.finish()
+    screen = report(tmp_path, "run")
+    assert 'store "out" has what it wants up to iteration 3, which is not counted here' in screen
+    assert json.loads(report(tmp_path, "run", "--json"))["stored_until"] == {"out": 3}
+    assert "not counted here" in page_of(tmp_path, "run").text
+
+
+def test_a_run_that_goes_on_and_one_that_was_killed_are_told_apart(tmp_path):
+    with Run(tmp_path, xml(DATA)) as run:
+        ranks = run.init()
+        write(ranks, range(2))
+        assert report(tmp_path, "run").startswith("run  running; as of 2")
+        run.kill_all()
+        assert report(tmp_path, "run").startswith("run  killed: nothing of it runs here any more; as of 2")
+        subprocess.run([BUILD / "bin/leat", "recover"], env=run.environment, cwd=tmp_path, check=True, timeout=LIMIT, capture_output=True)
+    assert "everything of it was killed; " in report(tmp_path, "run")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, '{"leat_ledger": 1, "entries": null}', '{"leat_ledger": 1, "session": 7}',
+                                  '{"leat_ledger": 1, "entries": [{"variable": "u", "fate": "written", "iterations": [0, 1e99, 1]}]}'])
+def test_a_damaged_ledger_is_said_to_be_one(tmp_path, text):
+    (tmp_path / "run.ledger.json").write_text(text)
+    assert report(tmp_path, "run", code=1) == "leat report: run.ledger.json is damaged, or of another version of Leat\n"
+
+
+def test_a_page_of_many_long_failures_is_no_large_one(tmp_path):
+    why = '<"&' * 110
+    ledger = {"leat_ledger": 1, "simulation": "run", "session": "s", "node": "n", "state": "died", "lost": 600, "stores": [],
+              "scripts": [{"name": f"s{i}{'<' * 300}", "calls": 9, "failed": 3, "skipped": 1, "why": why} for i in range(300)],
+              "warnings": [{"text": why}] * 300,
+              "entries": [{"variable": f"v{i}", "fate": "failed", "store": "o", "iterations": [0, 9, 1], "blocks": 2, "bytes": 2,
+                           "why": why} for i in range(300)]}
+    (tmp_path / "run.ledger.json").write_text(json.dumps(ledger))
+    assert "more, in the ledger" in page_of(tmp_path, "run").text
+
+
+def test_a_page_takes_the_place_of_no_device(tmp_path):
+    make_run(tmp_path, 2)
+    page = subprocess.run([BUILD / "bin/leat", "report", "run", "--html", "/dev/stdout"], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=LIMIT)
+    assert page.stdout.startswith("<!doctype html>") and os.path.islink("/dev/stdout")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([BUILD / "bin/leat", "report", "run"], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True,
+                              timeout=LIMIT)
+    assert done.returncode == 1 and done.stderr == "leat report: cannot print: No space left on device\n"
 
 
 def test_what_is_not_there_is_said(tmp_path):

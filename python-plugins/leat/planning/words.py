@@ -138,7 +138,14 @@ def run(command, answer):
     for each in (signal.SIGINT, signal.SIGPIPE):  # end it without a word, as other programs
         signal.signal(each, signal.SIG_DFL)
     try:
-        return answer() or GOOD
+        code = answer() or GOOD
+        sys.stdout.flush()
+        return code
+    except OSError as why:
+        if why.filename is not None:
+            raise
+        print(f"leat {command}: cannot print: {why.strerror}", file=sys.stderr)
+        os._exit(BAD)  # what is still to be printed has nowhere to go
     except Refused as why:
         sys.stdout.flush()
         print(f"leat {command}: {why}", file=sys.stderr)

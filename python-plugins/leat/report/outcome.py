@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of a run, from what lies beside it: its ledgers and reports. Needs nothing but Python."""
-import json
+"""What became of a run, from what lies beside it: its ledgers and reports. Needs nothing but Python; see `files` for what h5py adds."""
 import os
 import pathlib
+import platform
+import time
 from dataclasses import dataclass, field
 
-from ..planning.words import BAD, Refused
+from .. import control
+from ..planning.words import BAD, Refused, counted
+from . import files
+from .written import read_all
 
 # Iterations are counted one by one up to so many; more are taken as the ledger has them, in ranges that may overlap.
 _MOST_COUNTED = 2_000_000
-_FILES = ".h5", ".hdf5", ".nc", ".vtkhdf"
 
 
 @dataclass
@@ -25,6 +28,11 @@ class Fate:
     lost: int = 0
     why: str = ""
     ranges: dict = field(default_factory=dict)  # fate: [first, last, step] of each entry
+
+    @property
+    def is_counted(self):
+        """False: the ledger knows of iterations only, as of those that were dropped."""
+        return bool(self.written_blocks or self.stored or self.skipped or self.dropped or self.lost)
 
 
 @dataclass
@@ -53,48 +61,88 @@ class Outcome:
         states = [each.get("state", "") for each in self.ledgers]
         return next((state for state in states if state != "finished"), "finished")
 
+    @property
+    def is_killed(self):
+        """It says that it runs, and nothing of it does on this node any more."""
+        return self.state == "running" and any(_is_dead(each) for each in self.ledgers if each.get("state") == "running")
+
+    @property
+    def is_good(self):
+        return self.lost == 0 and self.state in ("finished", "running") and not self.is_killed
+
+    @property
+    def summary(self):
+        result = "nothing lost" if self.lost == 0 else f"{counted(self.lost, 'write')} LOST"
+        if self.is_killed:
+            return f"killed: nothing of it runs here any more; as of {self._last_written}, {result}"
+        return f"running; as of {self._last_written}, {result}" if self.state == "running" else f"{self.state}, {result}"
+
+    @property
+    def _last_written(self):
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(max(os.stat(each["path"]).st_mtime for each in self.ledgers)))
+
+    @property
+    def stored_until(self):
+        """{store: the last iteration that it had when a server took over}: none of these is counted."""
+        found = {}
+        for store in (store for each in self.ledgers for store in each.get("stores", [])):
+            if store.get("stored_until") is not None:
+                found[store.get("name", "")] = max(store["stored_until"], found.get(store.get("name", ""), -1))
+        return found
+
+    @property
+    def scripts_amiss(self):
+        """What the ledgers say of scripts that failed or left iterations out."""
+        return [each for ledger in self.ledgers for each in ledger.get("scripts", [])
+                if each.get("failed") or each.get("skipped") or each.get("why")]
+
+    def uncounted(self):
+        """Sentences of what the numbers leave out."""
+        for store, last in self.stored_until.items():
+            yield f'a server died: store "{store}" has what it wants up to iteration {last}, which is not counted here'
+        drained = [each["drained"] for each in self.ledgers if each.get("drained")]
+        if drained:
+            yield (f"everything of it was killed; {counted(sum(each.get('iterations', 0) for each in drained), 'iteration')} that were in "
+                   "memory were stored afterwards")
+        dropped = [each for fate in self.fates for each in fate.ranges.get("dropped", [])]
+        if self.dropped_iterations:
+            yield f"{counted(self.dropped_iterations, 'iteration')} dropped, as the XML allows{_listed(dropped)}"
+
 
 def look(run):
     """The run of this name: "heat", "folder/heat", "heat.h5", "heat.ledger.json". Refused where nothing of it is there."""
     path = pathlib.Path(run)
     name = path.name
-    for suffix in (".ledger.json", ".report.json", ".run.json", *_FILES):
+    for suffix in (".ledger.json", ".report.json", ".run.json", *files.ENDINGS):
         name = name.removesuffix(suffix)
-    ledgers = _of_one_run(_read_all(path.parent, name, "ledger"))
+    found, damaged = read_all(path.parent, name, "ledger")
+    ledgers = _of_one_run(found)
     if not ledgers:
-        raise Refused(_why_none(path, name), BAD)
-    sessions = {each.get("session") for each in ledgers}
-    reports = [each for each in _read_all(path.parent, name, "report") if each.get("session") in sessions]
-    stores = list(dict.fromkeys(store["name"] for each in ledgers for store in each.get("stores", [])))
-    return Outcome(name, path.parent, ledgers, reports, _fates(ledgers), stores, _output_files(path.parent, name, ledgers),
-                   sorted(each for each in path.parent.glob(f"{_escaped(name)}-scripts*") if each.is_dir()))
+        raise Refused(_why_none(path, name, damaged), BAD)
+    runs = {each.get("run_id") for each in ledgers}
+    reports = [each for each in read_all(path.parent, name, "report")[0] if each["run_id"] in runs]
+    stores = list(dict.fromkeys(store.get("name", "") for each in ledgers for store in each.get("stores", [])))
+    return Outcome(name, path.parent, ledgers, reports, _fates(ledgers), stores, files.of_run(path.parent, name, ledgers),
+                   files.scripts_folders(path.parent, ledgers))
 
 
-def _escaped(name):
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+def _is_dead(ledger):
+    is_here = ledger.get("node") in (platform.node(), platform.node().partition(".")[0])
+    try:
+        is_ours = os.stat(ledger["path"]).st_uid == os.geteuid()  # of others nothing is to be seen
+        return is_here and is_ours and not control.lives(ledger.get("session", ""))
+    except OSError:
+        return False
 
 
-def _why_none(path, name):
+def _why_none(path, name, damaged):
     if not path.parent.is_dir():
         return f'there is no folder "{path.parent}"'
+    if damaged:
+        return f"{damaged[0]} is damaged, or of another version of Leat"
     others = sorted(each.name.removesuffix(".ledger.json") for each in path.parent.glob("*.ledger.json"))
     there = f"; there are: {', '.join(others)}" if others else ""
     return f'no run "{name}" has been in {path.parent.resolve()}: there is no {name}.ledger.json{there}'
-
-
-def _read_all(folder, name, kind):
-    """All JSON files of a kind that are this simulation's, newest first."""
-    found = []
-    own = folder / f"{name}.{kind}.json"
-    for path in [own, *folder.glob(f"{_escaped(name)}-*.{kind}.json")]:
-        try:
-            facts = json.loads(path.read_text(encoding="utf-8", errors="replace"))
-            is_meant = path == own or facts.get("simulation") == name  # there may be a simulation heat-fine beside heat
-            if is_meant and facts.get(f"leat_{kind}") == 1:
-                found.append((path.stat().st_mtime, {**facts, "path": str(path)}))
-        except (OSError, ValueError, AttributeError):
-            continue
-    return [facts for _, facts in sorted(found, key=lambda each: -each[0])]
 
 
 def _of_one_run(ledgers):
@@ -112,7 +160,7 @@ def _of_one_run(ledgers):
 
 
 def _fates(ledgers):
-    fates, counted = {}, {}
+    fates, counts = {}, {}
     for entry in (entry for ledger in ledgers for entry in ledger.get("entries", [])):
         name = entry.get("variable") or f"({entry.get('what', 'unknown')})"
         one = fates.setdefault(name, Fate(name))
@@ -121,7 +169,7 @@ def _fates(ledgers):
         if fate == "written":
             one.written_blocks += blocks
             one.bytes += entry.get("bytes", 0)
-            counted.setdefault(name, []).append(iterations)
+            counts.setdefault(name, []).append(iterations)
         elif fate == "stored":
             one.stored[entry.get("store", "")] = one.stored.get(entry.get("store", ""), 0) + blocks
         elif fate in ("skipped", "dropped"):
@@ -129,7 +177,7 @@ def _fates(ledgers):
         elif fate in ("failed", "not written"):
             one.lost += blocks
             one.why = one.why or entry.get("why", "")
-    for name, ranges in counted.items():
+    for name, ranges in counts.items():
         fates[name].iterations = _count(ranges)
     return list(fates.values())
 
@@ -142,17 +190,8 @@ def _count(ranges):
     return len(set().union(*(range(first, last + 1, max(1, step)) for first, last, step in unique)))
 
 
-def _output_files(folder, name, ledgers):
-    """Of this name, or such as stores with another `file` have written while the run was there."""
-    begun = min((os.stat(each["path"]).st_mtime for each in ledgers), default=0)
-    files = [each for suffix in _FILES for each in folder.glob(f"*{suffix}") if each.is_file() and not each.name.startswith(".")]
-
-    names = {name, *(f"{name}-{each.get('node', '')}" for each in ledgers)}
-
-    def is_of_run(path):
-        return path.stem in names or abs(path.stat().st_mtime - begun) < _SECONDS_OF_CLOSING
-    return sorted((each for each in files if is_of_run(each)), key=lambda each: (each.stem != name, each.name))
-
-
-# Stores close their files right before the ledger is written for the last time.
-_SECONDS_OF_CLOSING = 5
+def _listed(ranges):
+    """": 3, 7 to 12, ..." of [first, last, step]."""
+    most = 5
+    told = [str(first) if first == last else f"{first} to {last}" for first, last, _ in sorted({tuple(each) for each in ranges})]
+    return f": {', '.join(told[:most])}{', ...' if len(told) > most else ''}" if told else ""

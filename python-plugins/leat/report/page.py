@@ -2,6 +2,7 @@
 """The page: one HTML file with all that it shows in it, and no address of anything outside."""
 import base64
 import html
+import re
 
 from ..planning.words import bytes_text, counted, seconds_text
 from . import svg
@@ -9,6 +10,7 @@ from . import svg
 MOST_BYTES = 500_000
 # What all but pictures may take; those have what is left.
 _BYTES_OF_STRIPS = 80_000
+_BYTES_OF_ROWS = 40_000  # of a table or list, without strips
 _MOST_ROWS = 200
 _MOST_TEXT = 300  # characters of a name or reason
 _MOST_LOG = 20_000
@@ -37,9 +39,19 @@ def _table(head, rows, numbers=()):
         inside = text if isinstance(text, Markup) else _escaped(text)
         return f"<{tag}{f' class={chr(34)}{kinds}{chr(34)}' if kinds else ''}>{inside}</{tag}>"
     lines = ["<tr>" + "".join(cell("th", i, each) for i, each in enumerate(head)) + "</tr>"] if head else []
-    lines += ["<tr>" + "".join(cell("td", i, each) for i, each in enumerate(row)) + "</tr>" for row in rows[:_MOST_ROWS]]
-    more = f'<p class="note">and {len(rows) - _MOST_ROWS} more, in the ledger</p>' if len(rows) > _MOST_ROWS else ""
-    return f"<table>{''.join(lines)}</table>{more}"
+    shown, more = _as_many_as_fit("<tr>" + "".join(cell("td", i, each) for i, each in enumerate(row)) + "</tr>" for row in rows)
+    return f"<table>{''.join(lines)}{shown}</table>{more}"
+
+
+def _as_many_as_fit(rows):
+    """(rows of HTML as one text, a note of how many are left out)."""
+    rows, count, room = list(rows), 0, _BYTES_OF_ROWS
+    for row in rows[:_MOST_ROWS]:
+        room -= len(re.sub("<svg.*?</svg>", "", row).encode())
+        if room < 0:
+            break
+        count += 1
+    return "".join(rows[:count]), f'<p class="note">and {len(rows) - count} more, in the ledger</p>' if count < len(rows) else ""
 
 
 class Markup(str):
@@ -64,12 +76,10 @@ def _section(title, inside):
 
 def _summary(outcome):
     first = outcome.ledgers[0]
-    result = "nothing lost" if outcome.lost == 0 else f"{counted(outcome.lost, 'write')} LOST"
-    facts = [("state", (f"{outcome.state}; {result}", "bad" if outcome.lost or outcome.state not in ("finished", "running") else "")),
+    facts = [("state", (outcome.summary, "" if outcome.is_good else "bad")),
              ("session", first.get("session", "")), ("ranks", first.get("ranks", "")),
              ("servers", ", ".join(each.get("node", "") for each in outcome.ledgers)), ("folder", outcome.folder.resolve())]
-    if outcome.dropped_iterations:
-        facts.append(("dropped", (counted(outcome.dropped_iterations, "iteration"), "bad")))
+    facts += [("not counted", (each, "bad")) for each in outcome.uncounted()]
     return _table([], [list(each) for each in facts])
 
 
@@ -114,7 +124,7 @@ def _time(outcome):
 
 def _scripts(outcome):
     rows = [[each.get("name", ""), each.get("calls", 0), (each.get("failed", 0), "bad" if each.get("failed") else ""),
-             each.get("skipped", 0), each.get("why", "")] for ledger in outcome.ledgers for each in ledger.get("scripts", [])]
+             each.get("skipped", 0), each.get("why", "")] for each in outcome.scripts_amiss]
     return _section("Scripts that failed or left iterations out",
                     _table(["name", "calls", "failed", "skipped", "first failure"], rows, {1, 2, 3}) if rows else "")
 
@@ -151,19 +161,17 @@ def _pictures(outcome, room):
 def _amiss(outcome):
     lines = []
     for ledger in outcome.ledgers:
-        lines += [f"rank {each['rank']} died in iteration {each.get('iteration', '?')}" if isinstance(each, dict) else f"rank {each} died"
-                  for each in ledger.get("died", [])]
-        lines += [f"store {each['name']}: {each['failed']}" for each in ledger.get("stores", []) if each.get("failed")]
+        lines += [f"rank {each.get('rank', '?')} died in iteration {each.get('iteration', '?')}" for each in ledger.get("died", [])]
+        lines += [f"store {each.get('name', '')}: {each['failed']}" for each in ledger.get("stores", []) if each.get("failed")]
         lines += [each.get("text", "") for each in ledger.get("warnings", [])]
         lines += (ledger.get("placement") or {}).get("warnings", [])
     for entry in (entry for ledger in outcome.ledgers for entry in ledger.get("entries", [])):
         if entry.get("fate") in ("failed", "not written", "dropped"):
-            first, last, _ = entry["iterations"]
+            first, last, _ = entry.get("iterations", [0, -1, 1])
             where = f" in {entry['store']}" if "store" in entry else ""
             lines.append(f"{entry.get('variable') or entry.get('what', '')}, iterations {first} to {last}, {entry['fate']}{where}: "
                          f"{entry.get('why', '')}")
-    listed = "".join(f"<li>{_escaped(each)}</li>" for each in lines[:_MOST_ROWS])
-    more = f'<p class="note">and {len(lines) - _MOST_ROWS} more, in the ledger</p>' if len(lines) > _MOST_ROWS else ""
+    listed, more = _as_many_as_fit(f"<li>{_escaped(each)}</li>" for each in lines)
     return _section("What is to be looked at", f"<ul>{listed}</ul>{more}" if listed else "")
 
 
@@ -177,10 +185,12 @@ def _files(outcome):
 def _log(outcome):
     for path in (outcome.folder / f"{outcome.name}.log", outcome.folder / f"{outcome.name}.leat.log"):
         try:
-            text = path.read_text(encoding="utf-8", errors="replace")
+            with open(path, "rb") as file:
+                start = max(0, file.seek(0, 2) - _MOST_LOG)
+                file.seek(start)
+                text = file.read(_MOST_LOG).decode("utf-8", "replace")
         except OSError:
             continue
-        cut = text[-_MOST_LOG:]
-        whole_lines = cut if len(cut) == len(text) else cut.partition("\n")[2]
+        whole_lines = text.partition("\n")[2] if start else text
         return _section(f"Log, {path.name}", f"<pre>{_escaped(whole_lines, _MOST_LOG)}</pre>")
     return ""

@@ -9,7 +9,7 @@ from ..planning.words import Parser, Refused, Screen, bytes_text, counted, run, 
 from . import outcome as outcomes
 from . import page, series
 
-_MOST_VARIABLES = 12
+_MOST_VARIABLES, _MOST_FILES = 12, 8
 
 
 def main():
@@ -44,37 +44,38 @@ def _answer(options):
 
 def _write(path, text):
     """Whole, or not at all."""
-    part = f"{path}.{os.getpid()}.part"
+    is_device = os.path.exists(path) and not os.path.isfile(path)
+    part = path if is_device else f"{path}.{os.getpid()}.part"
     try:
         with open(part, "w", encoding="utf-8") as file:
             file.write(text)
-        os.replace(part, path)
+        if part != path:
+            os.replace(part, path)
     except OSError as error:
         raise Refused(f"cannot write {path}: {error.strerror}", 1) from None
 
 
 def _facts(found):
     return {"leat_run_report": 1, "name": found.name, "state": found.state, "lost": found.lost,
-            "dropped_iterations": found.dropped_iterations, "variables": [vars(each) for each in found.fates],
-            "reports": found.reports, "scripts": [each for ledger in found.ledgers for each in ledger.get("scripts", [])],
+            "dropped_iterations": found.dropped_iterations, "stored_until": found.stored_until,
+            "variables": [vars(each) for each in found.fates], "reports": found.reports,
+            "scripts": [each for ledger in found.ledgers for each in ledger.get("scripts", [])],
             "files": [str(each) for each in found.files], "scripts_folders": [str(each) for each in found.scripts_folders],
             "ledgers": [each["path"] for each in found.ledgers]}
 
 
 def _screen(found, screen):
-    is_good = found.lost == 0 and found.state in ("finished", "running")
-    result = "nothing lost" if found.lost == 0 else f"{counted(found.lost, 'write')} LOST"
-    lines = [f"{screen.painted(found.name, 'bold')}  {screen.painted(f'{found.state}, {result}', 'green' if is_good else 'red')}\n"]
+    lines = [f"{screen.painted(found.name, 'bold')}  {screen.painted(found.summary, 'green' if found.is_good else 'red')}\n"]
     rows = [[(each, "dim") for each in ("variable", "iterations", "bytes", "blocks", "stored", "skipped", "dropped", "lost")]]
-    for each in found.fates[:_MOST_VARIABLES]:
+    fates = [each for each in found.fates if each.is_counted]
+    for each in fates[:_MOST_VARIABLES]:
         rows.append([each.name, str(each.iterations), bytes_text(each.bytes), str(each.written_blocks), str(sum(each.stored.values())),
                      str(each.skipped), str(each.dropped), (str(each.lost), "red" if each.lost else "")])
-    if found.fates:
+    if fates:
         lines.append(screen.table(rows, right=range(1, 8)))
-    if len(found.fates) > _MOST_VARIABLES:
-        lines.append(f"  and {len(found.fates) - _MOST_VARIABLES} more; --json has them all\n")
-    if found.dropped_iterations:
-        lines.append(f"  {counted(found.dropped_iterations, 'iteration')} dropped, as the XML allows\n")
+    if len(fates) > _MOST_VARIABLES:
+        lines.append(f"  and {len(fates) - _MOST_VARIABLES} more; --json has them all\n")
+    lines += [f"  {each}\n" for each in found.uncounted()]
     facts = [*_time_facts(found), *_script_facts(found), *_file_facts(found)]
     return "".join(lines) + screen.table([[(name, "dim"), text] for name, text in facts], may_break=False)
 
@@ -91,15 +92,17 @@ def _time_facts(found):
 
 
 def _script_facts(found):
-    for each in (each for ledger in found.ledgers for each in ledger.get("scripts", [])):
-        why = f": {each['why'].splitlines()[0]}" if each.get("why") else ""
-        yield "amiss", (f"{each['name']}: {each.get('failed', 0)} of {counted(each.get('calls', 0), 'call')} failed, "
+    for each in found.scripts_amiss:
+        why = f": {each['why'].partition(chr(10))[0]}" if each.get("why") else ""
+        yield "amiss", (f"{each.get('name', '')}: {each.get('failed', 0)} of {counted(each.get('calls', 0), 'call')} failed, "
                         f"{each.get('skipped', 0)} skipped{why}")
 
 
 def _file_facts(found):
-    for path in found.files:
+    for path in found.files[:_MOST_FILES]:
         yield "file", f"{path} ({bytes_text(path.stat().st_size)})"
+    if len(found.files) > _MOST_FILES:
+        yield "", f"and {len(found.files) - _MOST_FILES} more; --json has them all"
     for path in found.scripts_folders:
         yield "scripts", f"{path}/"
     for each in found.ledgers:

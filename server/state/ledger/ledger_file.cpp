@@ -152,6 +152,7 @@ std::string ledger_json(const Ledger& ledger, const std::string& state) {
       {"node_ranks", names.node_ranks},
       {"node", os::node_name()},
       {"run_id", names.run_id},
+      {"run_number", run_number(names.run_id)},
       {"state", state == "finished" ? how_it_ended(ledger.incidents()) : state},
       {"status", ledger.has_problems() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
       {"lost", ledger.lost_writes()},
