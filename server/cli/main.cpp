@@ -86,5 +86,8 @@ int main(int argc, char** argv) {
     if (argc > 1 && is_unknown_verb(verbs, argv[1])) return refuse_verb(verbs, argv[1]);
     return app.exit(e) == 0 ? kGood : kUsage;
   }
-  return exit_code;
+  if (std::ferror(stdout) == 0) return exit_code;
+  std::fputs("leat: not all could be printed: no space is left, or nobody may write there\n",
+             stderr);
+  return exit_code == kGood ? kBad : exit_code;
 }

@@ -258,6 +258,26 @@ def test_a_terminal_without_block_characters_gets_letters(tmp_path):
         run.finish()
 
 
+def test_long_names_and_many_parameters_leave_room_for_all_else(tmp_path):
+    many = "".join(f'<parameter name="parameter_{i:03}" type="double" value="1"/>' for i in range(300))
+    with Run(tmp_path, xml(DATA + many, name="n" * 90)) as run:
+        write(run.init(), range(2))
+        with terminal(run, run.session, width=60, height=24) as screen:
+            rows = screen.await_text("2 complete", "more, see `leat ctl`", "stores and scripts").splitlines()
+            assert rows[0].startswith(f"{'n' * 17}...  running  {run.session}")
+            screen.keys("s")
+            screen.type("parameter_000=abc")
+            screen.keys("Enter")
+            # All of it, in as many rows as it takes.
+            wait_until(lambda: '"abc" is a text, write a number' in "".join(screen.rows()), "why it is refused")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([*TOP, run.session, "--once"], env=run.environment, stdout=full, stderr=subprocess.PIPE, text=True,
+                                  timeout=LIMIT)
+        assert done.returncode == 1 and done.stderr.startswith("leat: not all could be printed")
+        for answer in run.finalize():
+            assert answer.ok
+
+
 def test_all_sessions_of_the_node_are_listed_and_opened(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

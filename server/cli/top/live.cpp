@@ -14,7 +14,7 @@ namespace {
 
 // The clock goes on, and so does "for 12 s".
 constexpr std::int64_t kRedrawNs = 1'000'000'000;
-constexpr std::size_t kFooterRows = 2, kPageRows = 10;
+constexpr std::size_t kPageRows = 10;
 // Of all sessions at once nobody reads faster.
 constexpr std::int64_t kOverviewNs = 1'000'000'000;
 
@@ -98,11 +98,30 @@ Grid Live::body(std::int64_t now_ns) const {
   return grid;
 }
 
+// What is asked, or what has come of an order: one row, or some where it is too long.
+std::vector<std::string> Live::message() const {
+  if (!prompt_ && !order_) return {""};
+  const std::vector<std::string> characters =
+      characters_of(prompt_ ? prompt_->question + " " + prompt_->text : order_->text());
+  const std::size_t width = std::max<std::size_t>(1, terminal_.width());
+  std::vector<std::string> lines{""};
+  for (std::size_t i = 0; i < characters.size(); ++i) {
+    if (i > 0 && i % width == 0) lines.emplace_back();
+    lines.back() += characters[i];
+  }
+  const std::size_t most = std::max<std::size_t>(1, terminal_.height() / 2);
+  if (lines.size() > most && prompt_)
+    lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
+  lines.resize(std::min(lines.size(), most));
+  return lines;
+}
+
 // The title stays; what is below it scrolls.
 void Live::draw(std::int64_t now_ns) {
   const Grid all = body(now_ns);
-  const std::size_t height = terminal_.height();
-  const std::size_t room = height > kFooterRows ? height - kFooterRows : 0;
+  const std::vector<std::string> lines = message();
+  const std::size_t height = terminal_.height(), footer = lines.size() + 1;
+  const std::size_t room = height > footer ? height - footer : 0;
   const std::size_t beyond = all.height() > room ? all.height() - room : 0;
   if (open_.empty() && selected_ + 3 > room) scrolled_ = selected_ + 3 - room;
   scrolled_ = std::min(scrolled_, beyond);
@@ -110,20 +129,22 @@ void Live::draw(std::int64_t now_ns) {
   grid.need_rows(height);
   for (std::size_t row = 0; row < std::min(room, all.height()); ++row)
     grid.copy_row(row, all, row == 0 ? 0 : row + scrolled_);
-  draw_footer(&grid, beyond - scrolled_);
-  terminal_.show(grid, prompt_ && height >= kFooterRows ? height - kFooterRows : grid.height());
+  draw_footer(&grid, lines, beyond - scrolled_);
+  terminal_.show(grid, prompt_ && height >= footer ? height - 2 : grid.height());
 }
 
-void Live::draw_footer(Grid* grid, std::size_t hidden) const {
+void Live::draw_footer(Grid* grid, const std::vector<std::string>& lines,
+                       std::size_t hidden) const {
   const std::size_t height = grid->height();
-  if (height < kFooterRows) return;
-  const std::size_t line = height - kFooterRows;
-  if (prompt_)
-    grid->put(line, 0, prompt_->question + " " + prompt_->text, Paint::bold);
-  else if (order_)
-    grid->put(line, 0, order_->text(), order_->is_refused() ? Paint::red : Paint::green);
-  if (hidden > 0 && !prompt_)
-    grid->put_right(line, grid->width(), counted(hidden, "row") + " below", Paint::dim);
+  if (height < lines.size() + 1) return;
+  const Paint paint = prompt_                          ? Paint::bold
+                      : order_ && order_->is_refused() ? Paint::red
+                                                       : Paint::green;
+  const std::size_t first = height - 1 - lines.size();
+  for (std::size_t i = 0; i < lines.size(); ++i) grid->put(first + i, 0, lines[i], paint);
+  const std::string below = "  " + counted(hidden, "row") + " below";
+  if (hidden > 0 && !prompt_ && width_of(lines.back()) + width_of(below) <= grid->width())
+    grid->put_right(height - 2, grid->width(), below, Paint::dim);
   const char* const keys = prompt_         ? "Enter gives the order, Esc does not"
                            : open_.empty() ? kKeysOfAll
                                            : kKeysOfSession;

@@ -33,7 +33,8 @@ class Live {
   void sleep(std::int64_t now_ns) const;
   void draw(std::int64_t now_ns);
   Grid body(std::int64_t now_ns) const;
-  void draw_footer(Grid* grid, std::size_t hidden) const;
+  std::vector<std::string> message() const;
+  void draw_footer(Grid* grid, const std::vector<std::string>& lines, std::size_t hidden) const;
   void handle(const Key& key);
   void handle_in_prompt(const Key& key);
   void handle_letter(const std::string& letter);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kFactColumn = 2, kValueColumn = 14;
 constexpr std::size_t kBarWidth = 20;
+constexpr std::size_t kLeastName = 8, kLeastValue = 8, kRowsOfParameters = 3;
 constexpr double kNearlyFull = 0.9;
 
 std::string formatted(const char* form, double value) {
@@ -63,6 +64,10 @@ class Facts {
     grid_->put(row, kFactColumn, name, Paint::dim);
     grid_->put(row, kValueColumn, value);
   }
+  /// Characters that a row of a fact has for its value.
+  std::size_t room() const {
+    return std::max(kLeastValue, grid_->width() - std::min(grid_->width(), kValueColumn));
+  }
   void line(const std::string& text, Paint paint) { put_words(next(), kFactColumn, text, paint); }
   /// A blank row, and a title.
   void section(const std::string& text) {
@@ -97,7 +102,9 @@ class Facts {
 void draw_title(const Shown& one, const std::string& clock, Grid* grid) {
   const Json& status = one.answers.status;
   const std::string name = status.is_object() ? text_in(status, "simulation") : "";
-  std::size_t column = grid->put(0, 0, name.empty() ? one.session : name, Paint::bold);
+  const std::size_t room =
+      std::max(kLeastName, grid->width() / 3);  // what comes behind it counts too
+  std::size_t column = grid->put(0, 0, cut(name.empty() ? one.session : name, room), Paint::bold);
   column = grid->put(0, column + 2, one.state, paint_of_state(one.state));
   if (!name.empty() && name != one.session)
     column = grid->put(0, column + 2, one.session, Paint::dim);
@@ -205,10 +212,19 @@ void draw_waits(const Shown& one, Facts* facts) {
 
 void draw_parameters(const Json& parameters, Facts* facts) {
   std::vector<std::string> values;
+  std::size_t room = kRowsOfParameters * facts->room(), shown = 0;
   for (const Json& each : parameters) {
     const Json value = member(each, "value");
-    values.push_back(text_in(each, "name") + " " + (value.is_null() ? "-" : value.dump()));
+    const std::string text =
+        cut(text_in(each, "name") + " " + (value.is_null() ? "-" : value.dump()), facts->room());
+    const std::size_t needed = width_of(text) + 2;
+    if (shown > 0 && needed > room) break;
+    room -= std::min(room, needed);
+    values.push_back(text);
+    ++shown;
   }
+  if (shown < parameters.size())
+    values.push_back("and " + std::to_string(parameters.size() - shown) + " more, see `leat ctl`");
   if (!values.empty()) facts->fact("parameters", joined(values, ", "));
 }
 

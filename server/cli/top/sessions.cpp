@@ -42,8 +42,9 @@ std::string note_of(const Watch& watch, std::int64_t now_ns) {
     case Watch::State::silent:
       return "its server is stopped or has no time: no answer for " + since + below;
     case Watch::State::waiting:
-      return "its server died " + since +
-             " ago; the next calls of its ranks start another one (no rank is left: `leat "
+      return "its server " +
+             (watch.is_complete() ? "died " + since + " ago" : std::string("has died")) +
+             "; the next calls of its ranks start another one (no rank is left: `leat "
              "recover " +
              watch.session() + "`)" + below;
     case Watch::State::ended:
