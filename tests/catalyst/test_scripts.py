@@ -88,7 +88,7 @@ tell("views", len(GetRenderViews()))
 
 @pytest.mark.parametrize("code, told", [
     ("1 / 0\n", "line 4, in <module>"), ("def catalyst_execute(info):\n    raise ValueError('no')\n", "ValueError: no"),
-    ("import sys\nsys.exit(3)\n", "its process ended with status 3")])
+    ("import sys\nsys.exit(3)\n", "it has called sys.exit(3), which ends no process here")])
 def test_what_a_script_raises_is_said_with_its_own_lines(tmp_path, code, told):
     put(tmp_path, code)
     log = draw(tmp_path, BOX, arrays(4), tmp_path / "pipe.py")

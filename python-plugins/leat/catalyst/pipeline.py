@@ -16,6 +16,10 @@ class PipelineError(Exception):
     """ParaView could not do what the script wants, and said no more than this."""
 
 
+class ScriptEnds(Exception):
+    """The script wants to end the process that it shares with others."""
+
+
 def start(log, last_words):
     """Once for the process. log(text): for warnings. last_words: descriptor that tells why the process died."""
     global _is_started, _display
@@ -87,7 +91,8 @@ class Pipeline:
             _display.ensure()
         os.makedirs(self._folder, exist_ok=True)
         os.environ["PARAVIEW_OVERRIDE_EXTRACTS_OUTPUT_DIRECTORY"] = self._folder
-        raised, hook, here = [], sys.excepthook, os.getcwd()
+        raised, hook, leave, here = [], sys.excepthook, sys.exit, os.getcwd()
+        sys.exit = _no_exit
         sys.excepthook = lambda kind, error, traceback: raised.append(error)
         _active = self
         if self._is_legacy:
@@ -99,9 +104,14 @@ class Pipeline:
             raise (raised or [error])[0] from None
         finally:
             os.chdir(here)
-            sys.excepthook, _active = hook, None
+            sys.exit, sys.excepthook, _active = leave, hook, None
         if raised:
             raise raised[0]
+
+
+def _no_exit(code=None):
+    """In the place of sys.exit: of a SystemExit ParaView makes the end of the process, before anybody hears of it."""
+    raise ScriptEnds(f"it has called sys.exit({'' if code is None else repr(code)}), which ends no process here")
 
 
 @contextlib.contextmanager
