@@ -95,6 +95,7 @@ bench-rooms: build
 	@build/bin/leat_keep_up_bench build build/bench_keep_up.json
 	@cd build/tests/bench && taskset -c 0 ../../bin/leat_fortran_bench
 	@$(PYTHON) tests/bench/scripts_bench.py build build/bench_scripts.json
+	@$(PYTHON) tests/bench/graph_bench.py build build/bench_graph.json
 
 # On the cores that this shell may use. Tables and picture: build/bench/schedules.md and .png.
 bench-schedules: build

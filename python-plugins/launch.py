@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | report | lint | ls |
-xdmf | plan | predict | pretend | dash | fields [arguments].
+xdmf | plan | predict | pretend | dash | graph | fields [arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -19,6 +19,7 @@ TOOLS = {
     "predict": "leat.planning.predict",
     "pretend": "leat.planning.pretend",
     "dash": "leat.dash.command",
+    "graph": "leat.graph.command",
     "fields": "leat.dash.fields",
 }
 

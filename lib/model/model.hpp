@@ -43,7 +43,7 @@ enum class Centering : std::uint32_t { zonal = 1, nodal = 2, unplaced = 3 };
 enum class EventScope : std::uint32_t { rank, node, run };
 
 /// Who a script is written for.
-enum class ScriptForm { leat, damaris, deisa, catalyst };
+enum class ScriptForm { leat, damaris, deisa, catalyst, graph };
 
 /// On which cores, and when, an analysis runs.
 enum class Schedule { server, sync, idle, harvest, coordinated, static_, dynamic };

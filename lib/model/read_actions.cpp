@@ -2,7 +2,10 @@
 // Scripts and events.
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "lib/base/text.hpp"
 #include "lib/model/read_steps.hpp"
@@ -197,6 +200,37 @@ std::optional<ForeignScript> read_foreign(ReadContext& context, const Attributes
   return std::nullopt;
 }
 
+// A graph for this run alone: the XML does not know it.
+void add_graph_of_environment(Scripts& scripts) {
+  const char* const path = std::getenv("LEAT_GRAPH");
+  if (!path || !*path) return;
+  ScriptSource source;
+  source.path = path;
+  source.foreign.emplace().form = ScriptForm::graph;
+  source.where.file = "LEAT_GRAPH";
+  scripts.sources.push_back(std::move(source));
+}
+
+bool has_modules_on_staging(const std::string& path) {
+  std::ifstream file(path);
+  const nlohmann::json plan = nlohmann::json::parse(file, nullptr, false);
+  if (!plan.is_object() || !plan.contains("modules") || !plan["modules"].is_array()) return false;
+  return std::any_of(plan["modules"].begin(), plan["modules"].end(), [](const auto& each) {
+    return each.is_object() && each.contains("place") && each["place"] == "staging";
+  });
+}
+
+// Modules are on nodes and on staging nodes: each of these reads the plan, and takes its own.
+void let_graphs_be_on_staging_nodes(Model& model) {
+  std::vector<ScriptSource> there;
+  for (const ScriptSource& each : model.scripts.sources)
+    if (each.form() == ScriptForm::graph && has_modules_on_staging(each.path))
+      there.push_back(each);
+  for (ScriptSource& each : there) each.at = At::staging;
+  if (model.architecture.staging.nodes > 0)
+    model.scripts.sources.insert(model.scripts.sources.end(), there.begin(), there.end());
+}
+
 void read_source(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   ScriptSource source;
@@ -228,6 +262,8 @@ void read_scripts(ReadContext& context, const XmlElement& root) {
   for (const XmlElement& each : element.children) {
     if (each.name == "folder" || each.name == "script") read_source(context, each);
   }
+  add_graph_of_environment(scripts);
+  let_graphs_be_on_staging_nodes(context.model);
   if (scripts.exist())
     scripts.runs = chosen_schedule(context, attributes.where("runs"), scripts.runs,
                                    {Schedule::server, Schedule::idle});

@@ -51,7 +51,8 @@ template <>
 inline constexpr Word<ScriptForm> kWords<ScriptForm>[] = {{"leat", ScriptForm::leat},
                                                           {"damaris", ScriptForm::damaris},
                                                           {"deisa", ScriptForm::deisa},
-                                                          {"catalyst", ScriptForm::catalyst}};
+                                                          {"catalyst", ScriptForm::catalyst},
+                                                          {"graph", ScriptForm::graph}};
 template <>
 inline constexpr Word<Schedule> kWords<Schedule>[] = {{"server", Schedule::server},
                                                       {"sync", Schedule::sync},

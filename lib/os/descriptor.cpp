@@ -95,8 +95,11 @@ bool stream_has_ended(int stream) noexcept {
   return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-UniqueFd memory_file(const char* title) noexcept {
-  return UniqueFd(memfd_create(title, MFD_CLOEXEC));
+UniqueFd memory_file(const char* title, MayShrink may_shrink) noexcept {
+  if (may_shrink == MayShrink::yes) return UniqueFd(memfd_create(title, MFD_CLOEXEC));
+  UniqueFd file(memfd_create(title, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (file && fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) file.reset();
+  return file;
 }
 
 bool write_at(int file, const void* data, std::uint64_t bytes, std::uint64_t offset) noexcept {

@@ -71,8 +71,10 @@ bool stream_has_ended(int stream) noexcept;
 
 // A file in memory without a name, for what another process shall read.
 
+enum class MayShrink { yes, no };
+
 /// `title` is seen in /proc only. Empty when the system has no descriptor left.
-UniqueFd memory_file(const char* title) noexcept;
+UniqueFd memory_file(const char* title, MayShrink may_shrink = MayShrink::yes) noexcept;
 
 /// False when there is no memory for it.
 bool write_at(int file, const void* data, std::uint64_t bytes, std::uint64_t offset) noexcept;

@@ -16,6 +16,20 @@ class Verbs:
         stored."""
         return self._order("drain")
 
+    def graph(self):
+        """The modules of graphs, and how they do. What each takes from whom, its turns, what was left out and what failed."""
+        return self._ask("graph")
+
+    def graph_add(self, file):
+        """Add the modules of a plan to the graph of the run. Those that are there already are replaced. The plan of the run is
+        written anew; all its servers follow it."""
+        return self._order("graph-add", file=file)
+
+    def graph_remove(self, module):
+        """Take a module out of the graph of the run. It ends after its turn. Modules that take what it makes have no turns any
+        more."""
+        return self._order("graph-remove", module=module)
+
     def ledger(self):
         """What became of everything written, as JSON. As <simulation>.ledger.json has it, at most two seconds old."""
         return self._ask("ledger")

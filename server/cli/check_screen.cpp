@@ -44,6 +44,7 @@ void add_model(const CheckReport& report, Json* root) {
                 {"variables", std::move(variables)},
                 {"stores", std::move(stores)},
                 {"events", Json(model::to_json(model)["events"])},
+                {"parameters", Json(model::to_json(model)["parameters"])},
                 {"scripts", std::move(scripts)},
                 {"memory",
                  {{"ranks_per_node", report.per_node},

@@ -80,7 +80,8 @@ PlainJson order_for(const CheckReport& report, const std::vector<server::ScriptF
   PlainJson scripts = PlainJson::array();
   for (const server::ScriptFile& file : files) {
     scripts.push_back({{"path", file.path},
-                       {"foreign", server::foreign_words(sources[file.source], *report.model)}});
+                       {"foreign", server::foreign_words(sources[file.source], *report.model)},
+                       {"module", file.module ? file.module->told : PlainJson()}});
   }
   return {{"model", model::to_json_for_scripts(*report.model)},
           {"scripts", scripts},

@@ -242,6 +242,24 @@ Answer EngineRun::reload_scripts(const Request& request) {
   return accepted(request, std::move(why));
 }
 
+Answer EngineRun::graph(const Request& /*request*/) { return parts_.engine.control().graph(); }
+
+Answer EngineRun::graph_add(const Request& request) {
+  const std::string file = request.arguments.at("file");
+  std::string why = parts_.engine.control().add_to_graph(file);
+  if (why.empty())
+    parts_.log.info("{} has added the modules of {} to the graph", request.who, file);
+  return accepted(request, std::move(why));
+}
+
+Answer EngineRun::graph_remove(const Request& request) {
+  const std::string module = request.arguments.at("module");
+  std::string why = parts_.engine.control().remove_from_graph(module);
+  if (why.empty())
+    parts_.log.info("{} has taken module \"{}\" out of the graph", request.who, module);
+  return accepted(request, std::move(why));
+}
+
 bool EngineRun::pass_on_events(Channel& channel, std::int64_t now_ns) {
   server::IterationEvents& events = parts_.engine.control().events();
   const bool is_watched = channel.has_subscribers();

@@ -77,6 +77,15 @@ class ControlPort {
   std::string awaited() const { return session_.of_run.awaited(); }
   /// "", or why there is nothing to load.
   std::string reload_scripts();
+  /// Modules of graphs, as JSON.
+  std::string graph() const { return dispatcher_.scripts().graph().dump(); }
+  /// "", or why the graph of the run stays as it is.
+  std::string add_to_graph(const std::string& file) {
+    return dispatcher_.scripts().add_modules(file);
+  }
+  std::string remove_from_graph(const std::string& module) {
+    return dispatcher_.scripts().remove_module(module);
+  }
 
  private:
   nlohmann::json json_of(const std::map<comm::Rank, std::string>& rows) const;

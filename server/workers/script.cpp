@@ -9,6 +9,7 @@
 #include "lib/base/kept_with.hpp"
 #include "lib/base/text.hpp"
 #include "lib/model/checks.hpp"
+#include "lib/os/clock.hpp"
 #include "lib/os/descriptor.hpp"
 #include "server/state/group/reductions.hpp"
 
@@ -112,12 +113,14 @@ bool ScriptJob::is_like(const ScriptJob& other) const {
 
 bool Script::may_want(const Content& content) const {
   if (removed) return false;
+  if (inputs) return usable;
   if (unknown()) return true;
   return usable && std::any_of(functions.begin(), functions.end(),
                                [&](const ScriptFunction& f) { return f.is_due(content); });
 }
 
 bool Script::waits_for(std::int64_t first, std::int64_t last) const {
+  if (inputs && inputs->has(first, last)) return true;
   const auto expected = expecting.lower_bound(first);
   return (expected != expecting.end() && expected->first <= last) ||
          std::any_of(waiting.begin(), waiting.end(), [first, last](const ScriptJob& job) {
@@ -132,6 +135,10 @@ bool Script::awaits_products(const Content& content) const {
 }
 
 void Script::take(const Iteration& iteration, const std::shared_ptr<const void>& pending) {
+  if (inputs) {
+    if (usable && !removed) inputs->take(iteration, pending, os::now_ns());
+    return;
+  }
   const Content content = content_of(iteration);
   if (may_want(content)) {
     add({kept_with(part_of(iteration, false), pending)});
@@ -143,6 +150,12 @@ void Script::take(const Iteration& iteration, const std::shared_ptr<const void>&
 }
 
 void Script::take(const Published& published, const std::shared_ptr<const void>& pending) {
+  if (inputs) {
+    for (const Publication& each : published.all)  // what scripts make has come already
+      if (each.kind == Publication::Source::plugin) inputs->take(each);
+    if (published.by_stores) inputs->stores_have_published(published.iteration);
+    return;
+  }
   ScriptJob job;
   if (const auto found = expecting.find(published.iteration);
       published.by_stores && found != expecting.end()) {
@@ -209,7 +222,17 @@ bool Script::is_by_event(const ScriptJob& job) const {
   });
 }
 
+std::string Script::title() const {
+  return (inputs ? "module \"" : "script \"") + file.name + "\"";
+}
+
+double Script::timeout_seconds() const noexcept {
+  return file.module && file.module->timeout_seconds > 0 ? file.module->timeout_seconds
+                                                         : source->timeout_seconds;
+}
+
 bool Script::waits() const noexcept {
+  if (inputs) return !file.module->latest;
   return source->waits || std::any_of(functions.begin(), functions.end(),
                                       [](const ScriptFunction& each) { return each.is_of_run; });
 }
@@ -230,7 +253,9 @@ void Script::add(ScriptJob job) {
 
 void Script::leave_out(const Content& content) {
   if (removed) return;
-  if (unknown()) {
+  if (inputs) {
+    ++counts.skipped;
+  } else if (unknown()) {
     unjudged.push_back(content);
   } else if (functions.empty() ||
              std::any_of(functions.begin(), functions.end(),
@@ -269,6 +294,7 @@ void Script::drop_waiting() {
     numbers.insert(job.iteration->number);
   }
   waiting.clear();
+  if (inputs) counts.skipped += inputs->drop();
   // What would have been made of them is not known; without the blocks it is of no use.
   counts.skipped += static_cast<std::uint64_t>(
       std::count_if(expecting.begin(), expecting.end(), [&](const auto& each) {

@@ -14,8 +14,9 @@
 #include <vector>
 
 #include "lib/os/descriptor.hpp"
-#include "server/state/iterations/iteration.hpp"
+#include "server/workers/graph/module_inputs.hpp"
 #include "server/workers/python/script_files.hpp"
+#include "server/workers/script_job.hpp"
 
 namespace leat::server {
 
@@ -68,21 +69,6 @@ class ConstantsFile {
 // One script of the run: what it wants, what waits for it, how it fares. Guarded by the pool's
 // lock.
 
-/// What a script may be called with, without its memory.
-struct Content {
-  std::int64_t number = 0;               ///< of the iteration
-  std::vector<std::uint32_t> variables;  ///< ascending
-  std::vector<std::string> products{};   ///< "<source>/<product>"
-  std::vector<std::uint32_t> events{};   ///< that happen in it
-};
-
-/// What somebody has published of an iteration, with data of our own.
-struct Published {
-  std::int64_t iteration = 0;
-  bool by_stores = false;  ///< all that the stores have made of the iteration; maybe nothing
-  std::vector<Publication> all{};
-};
-
 /// One function of a script, as the worker that loaded it tells.
 struct ScriptFunction {
   std::string name{};
@@ -114,21 +100,6 @@ struct ScriptFunction {
   bool is_its_turn(const Content& content) const;
   bool has_its_variables(const Content& content) const;
 };
-
-struct ScriptJob {
-  std::shared_ptr<const Iteration> iteration;  ///< with the variables that the script wants
-  std::vector<Publication> published{};        ///< of it
-  /// Came before it was known what the script wants: not left out for a newer one.
-  bool early = false;
-
-  Content content() const;
-  /// Whether one of them can stand for the other, where a script sees but the newest.
-  bool is_like(const ScriptJob& other) const;
-};
-
-Content content_of(const Iteration& iteration);
-/// `content`, with these products.
-Content content_of(const std::vector<Publication>& published, Content content);
 
 /// What a function has reduced over the servers of the run: its calls in its last iteration with some.
 struct ScriptReductions {
@@ -166,6 +137,7 @@ struct Script {
   bool overran = false;               ///< its last call took longer than it may
   std::vector<Content> unjudged;      ///< left out before it was known whether it wants them
   std::map<std::string, ScriptReductions> reductions{};  ///< by function
+  std::unique_ptr<ModuleInputs> inputs;  ///< of a module: what has come for it; null of a script
   ScriptCounts counts;
 
   /// What it wants is not known yet.
@@ -179,6 +151,11 @@ struct Script {
   /// Iterations are not left out for newer ones: the XML says so, or a function is of the whole run, whose servers would leave
   /// out different ones.
   bool waits() const noexcept;
+  /// `script "hottest"`
+  std::string title() const;
+  double timeout_seconds() const noexcept;
+  /// It is called where it is, and nowhere else.
+  bool stays() const noexcept { return inputs || is_executed_once(); }
   /// Its file is one execution as long as its process lives: it stays there, and is told when the run ends.
   bool is_executed_once() const noexcept {
     return source->form() == model::ScriptForm::deisa ||
@@ -215,12 +192,13 @@ struct Script {
   void is_known(std::int64_t now_ns);
   /// A script that may skip and is still not done with what came too early goes on with the newest.
   void leave_backlog(std::int64_t now_ns);
+  /// Puts it in line, where it may take the place of an older one.
+  void add(ScriptJob job);
 
  private:
   bool awaits_products(const Content& content) const;
   std::shared_ptr<const Iteration> part_of(const Iteration& iteration, bool with_products) const;
   bool is_by_event(const ScriptJob& job) const;
-  void add(ScriptJob job);
 };
 
 }  // namespace leat::server

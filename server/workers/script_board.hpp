@@ -11,6 +11,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -22,6 +23,8 @@
 #include "server/state/group/reductions.hpp"
 #include "server/state/iterations/iteration.hpp"
 #include "server/state/run.hpp"
+#include "server/workers/graph/graph_edit.hpp"
+#include "server/workers/graph/output_memory.hpp"
 #include "server/workers/script.hpp"
 #include "server/workers/script_output.hpp"
 #include "server/workers/worker_process.hpp"
@@ -30,8 +33,13 @@ namespace leat::server {
 
 /// A process for scripts, and the thread that speaks to it.
 struct ScriptSeat {
-  explicit ScriptSeat(const WorkerPlan& plan) : process(plan) {}
+  explicit ScriptSeat(const WorkerPlan& its_plan, Script* its_module = nullptr)
+      : plan(its_plan), process(plan), module(its_module) {}
+  WorkerPlan plan;
   WorkerProcess process;
+  Script* const module;                   ///< that alone runs here; null: scripts do
+  std::shared_ptr<OutputMemory> outputs;  ///< of its process
+  std::optional<Publication> made;        ///< in its turn, which has not ended well yet
   std::jthread thread;
   // With the board's lock
   Script* running = nullptr;  // also while it is being loaded
@@ -66,7 +74,8 @@ struct ScriptBoard {
       std::make_shared<std::atomic<std::uint64_t>>(0);
   bool abandoned = false;  // nobody waits for scripts any more
 
-  std::list<Script> scripts;  // addresses stay
+  std::list<Script> scripts;     // addresses stay
+  std::vector<GraphEdit> edits;  // of the graph of the run, not written yet
   std::vector<std::unique_ptr<ScriptSeat>> seats;
   std::uint64_t orders = 0;    // given to processes so far
   std::set<std::string> said;  // problems of all scripts, each of which is said once

@@ -23,16 +23,18 @@ class ScriptHandOut {
 
  private:
   bool next_news(std::optional<ScriptBoard::News>* news);
+  void edit_graph();
   void look_for_changes();
   void warn_of_groups(const std::vector<ScriptFile>& files);
   void take_file(const ScriptFile& file);
+  void take_module(const ScriptFile& file);
   void give_to_scripts(const ScriptBoard::News& news);
   void store_constants(const ScriptBoard::News& news);
   void relieve();
   std::vector<int> scripts_at_seats() const;
   std::size_t seat_for_new_script();
   bool find_other_seat(const Script& script, std::size_t* index);
-  std::size_t add_seat();
+  std::size_t add_seat(Script* module = nullptr);
 
   ScriptContext& context_;
   ScriptBoard& board_;

@@ -13,6 +13,7 @@
 #include "lib/model/run_description.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
+#include "server/workers/graph/modules.hpp"
 #include "server/workers/python/script_files.hpp"
 
 namespace leat::server {
@@ -134,8 +135,10 @@ void ScriptPool::submit(std::int64_t iteration, const std::vector<Publication>& 
 // With the lock: a script keeps the iteration until it is known what is made of it, or may do so.
 bool ScriptPool::is_expected(std::int64_t iteration) const {
   return board_.handing_out || !board_.inbox.empty() ||
-         std::any_of(board_.scripts.begin(), board_.scripts.end(),
-                     [&](const Script& script) { return script.expecting.count(iteration) > 0; });
+         std::any_of(board_.scripts.begin(), board_.scripts.end(), [&](const Script& script) {
+           return script.expecting.count(iteration) > 0 ||
+                  (script.inputs && script.inputs->awaits_stores(iteration));
+         });
 }
 
 // With the lock. Before the first look at the folders there may be a script in each.
@@ -233,6 +236,7 @@ void ScriptPool::let_go_for_memory() {
   for (Script& script : board_.scripts) {
     if (!script.waits()) script.drop_waiting();
   }
+  modules::settle(board_);
   // What is not handed out: the disk with the scripts hangs, for example.
   if (!somebody_needs_all()) leave_inbox_out();
 }
@@ -278,6 +282,7 @@ std::map<std::string, ScriptFate> ScriptPool::fates() const {
     fate.failed += script.counts.failed;
     fate.skipped += script.left_out();
     if (fate.why.empty()) fate.why = script.counts.first_error;
+    fate.is_module = script.inputs != nullptr;
   }
   return fates;
 }
@@ -321,7 +326,7 @@ std::vector<std::string> ScriptPool::report() const {
   std::vector<std::string> lines;
   for (const Script& script : board_.scripts) {
     const ScriptCounts& counts = script.counts;
-    std::string text = fmt::format("script \"{}\": {}, {:.3g} s", script.file.name,
+    std::string text = fmt::format("{}: {}, {:.3g} s", script.title(),
                                    counted(counts.calls, "call"), counts.seconds);
     if (const std::uint64_t left_out = script.left_out(); left_out > 0)
       text += ", " + counted(left_out, "iteration") + " skipped";
@@ -349,7 +354,7 @@ std::string ScriptPool::slowest() const {
     const std::int64_t since_ns = os::now_ns() - seat->running_since_ns;
     if (since_ns < longest_ns) continue;
     longest_ns = since_ns;
-    text = fmt::format("script \"{}\" has held iteration {} for {} s", seat->running->file.name,
+    text = fmt::format("{} has held iteration {} for {} s", seat->running->title(),
                        seat->running_iteration, since_ns / 1'000'000'000);
   }
   return text;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -72,6 +73,11 @@ class ScriptPool {
   /// How each has fared so far.
   std::map<std::string, ScriptFate> fates() const;
   std::vector<ScriptMetrics> metrics() const;
+  /// The modules of graphs, as docs/reference/leat-ctl.md says.
+  nlohmann::json graph() const;
+  // "", or why the plan of the run stays as it is; else it is written anew soon, and followed.
+  std::string add_modules(const std::string& file);
+  std::string remove_module(const std::string& name);
   /// Loads all of them anew, those too that have not changed or were given up.
   void reload();
   /// Grows with each failure and each iteration that is left out.

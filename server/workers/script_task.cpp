@@ -156,8 +156,7 @@ std::string write_to_own_log(const ScriptOutput& output, const Script& script,
                              const std::string& when, const std::string& text) {
   if (text.empty()) return "";
   const std::string name = script.file.name + ".log";
-  const std::string why =
-      output.append(name, "script \"" + script.file.name + "\"" + when + ":\n" + text + "\n\n");
+  const std::string why = output.append(name, script.title() + when + ":\n" + text + "\n\n");
   return why.empty() ? output.path() + "/" + name : "";
 }
 
@@ -204,10 +203,10 @@ void tell(ScriptContext& context, Script& script, const std::string& when,
   }
   if (times == 1) {
     const std::string path = write_to_own_log(context.output, script, when, failure.whole);
-    context.log->error("script \"{}\"{}: {}{}{}", script.file.name, when, failure.text,
+    context.log->error("{}{}: {}{}{}", script.title(), when, failure.text,
                        path.empty() ? "" : "\nThe whole traceback is in " + path, then);
   } else if (!then.empty()) {
-    context.log->error("script \"{}\"{}: {} (as before, {} times now){}", script.file.name, when,
+    context.log->error("{}{}: {} (as before, {} times now){}", script.title(), when,
                        brief(failure.text), times, then);
   }
 }

@@ -9,11 +9,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lib/base/kept_with.hpp"
 #include "lib/comm/certificate.hpp"
 #include "lib/model/checks.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/cores.hpp"
 #include "server/workers/frames.hpp"
+#include "server/workers/graph/modules.hpp"
 #include "server/workers/script_reduction.hpp"
 #include "server/workers/script_task.hpp"
 
@@ -46,6 +48,7 @@ void ScriptWorker::run() {
   Order order;
   while (next_order(&order)) {
     reap();
+    if (order.kind == Order::Kind::load && seat_.module && is_replaced()) seat_.process.finish();
     const bool ran = ensure_runs();
     if (ran) carry_out(order);
     Script& script = *order.script;
@@ -55,6 +58,7 @@ void ScriptWorker::run() {
     if (order.kind == Order::Kind::load && !script.unknown()) is_known(script);
     order = {};
     seat_.running = nullptr;
+    modules::settle(board_);
     board_.changed.notify_all();  // one that overran may go on now
     context_.wake();
   }
@@ -63,7 +67,9 @@ void ScriptWorker::run() {
 
 // Of what may always run one process is kept free of scripts that overran.
 bool ScriptWorker::may_run(const Script& script) const {
-  if (!script.overran || script.must_load || script.removed) return true;
+  if (script.must_load || script.removed) return true;
+  if (!modules::have_room_behind(board_, script)) return false;
+  if (!script.overran || script.stays()) return true;
   const auto overrunning =
       std::count_if(board_.seats.begin(), board_.seats.end(),
                     [](const auto& seat) { return seat->running && seat->running->overran; });
@@ -108,14 +114,32 @@ bool ScriptWorker::next_order(Order* order) {
     order->script->must_load = false;
     order->script->loading = true;
   }
+  if (order->script->inputs) board_.changed.notify_all();  // there is room for one more
   return true;
+}
+
+// It wants no turn any more, and has said so by its status.
+void ScriptWorker::module_is_done() {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  context_.log->info("{} has ended by itself: it has no more turns", seat_.module->title());
+  seat_.module->give_up();
+  modules::settle(board_);
+}
+
+// The plan has another program than the one that runs.
+bool ScriptWorker::is_replaced() const {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  return seat_.module->was_changed;
 }
 
 // A process that ended between two orders: nobody's call has failed.
 void ScriptWorker::reap() {
   if (!seat_.process.runs() || !seat_.process.has_ended()) return;
-  context_.log->warn("a process of scripts {}; another one is started", seat_.process.end());
+  const std::string how = seat_.process.end();
   process_died();
+  if (seat_.module && how.starts_with("ended with status 0")) return module_is_done();
+  context_.log->warn("a process of {} {}; another one is started",
+                     seat_.module ? seat_.module->title() : "scripts", how);
 }
 
 void ScriptWorker::ensure_guard() {
@@ -125,10 +149,25 @@ void ScriptWorker::ensure_guard() {
     context_.log->warn("what scripts start would outlive a leatd that is killed: {}", why);
 }
 
+// What its process is started with: the program of the plan as it is now, and new memory for what it makes.
+void ScriptWorker::prepare_module() {
+  std::shared_ptr<const ModulePlan> plan;
+  {
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    plan = seat_.module->file.module;
+  }
+  auto file = os::MappedFile::make("leat-module", context_.model.scripts.memory_bytes);
+  why_not_ = file ? "" : file.error().message;
+  if (!file) return;
+  seat_.outputs = std::make_shared<OutputMemory>(std::move(*file));
+  modules::prepare(*plan, seat_.outputs->file().descriptor(), context_.plan, &seat_.plan);
+}
+
 // Starts the process where it does not run. Without one, all its scripts are of no use.
 bool ScriptWorker::ensure_runs() {
   if (seat_.process.runs()) return true;
   ensure_guard();
+  if (seat_.module) prepare_module();
   const WorkerStart started = why_not_.empty() ? seat_.process.start() : WorkerStart{why_not_};
   const std::string& why = started.why;
   const std::lock_guard<std::mutex> lock(board_.mutex);
@@ -138,7 +177,7 @@ bool ScriptWorker::ensure_runs() {
     return true;
   }
   if (why_not_.empty() && board_.said.insert(why).second)
-    context_.log->error("scripts cannot run: {}", why);
+    context_.log->error("{} cannot run: {}", seat_.module ? seat_.module->title() : "scripts", why);
   if (!started.interfered) why_not_ = why;  // the next one would not start either
   for (Script& script : board_.scripts) {
     if (script.worker != index_) continue;
@@ -154,7 +193,7 @@ void ScriptWorker::carry_out(const Order& order) {
   Script& script = *order.script;
   switch (order.kind) {
     case Order::Kind::load: {
-      const ScriptFailure failure = load(script);
+      const ScriptFailure failure = script.inputs ? load_module(script) : load(script);
       if (!failure.text.empty()) tell(context_, script, "", failure, "");
       return;
     }
@@ -177,7 +216,13 @@ void ScriptWorker::carry_out(const Order& order) {
 
 // What its file does at the end of the run may take as long as a call.
 void ScriptWorker::unload(Script& script) {
-  const double seconds = script.ended ? script.source->timeout_seconds : kLeastLoadSeconds;
+  if (script.inputs) {
+    seat_.process.finish();
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    script.functions.clear();
+    return;
+  }
+  const double seconds = script.ended ? script.timeout_seconds() : kLeastLoadSeconds;
   Frame answer;
   ScriptFailure failure = converse(script, {{{"kind", "unload"}, {"script", script.file.name}}, ""},
                                    seconds, nullptr, &answer);
@@ -192,6 +237,15 @@ void ScriptWorker::unload(Script& script) {
   tell(context_, script, ", at its end", failure, "");
 }
 
+// Its process has answered when it was started; what it takes and makes is in the plan.
+ScriptFailure ScriptWorker::load_module(Script& script) {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  Frame plan{{{"functions", modules::functions_of(*script.file.module)}}, ""};
+  script.fresh = false;
+  loaded(script, plan);
+  return failure_in(plan.head);
+}
+
 ScriptFailure ScriptWorker::load(Script& script) {
   Frame order, answer;
   {
@@ -201,11 +255,11 @@ ScriptFailure ScriptWorker::load(Script& script) {
               {"path", script.file.path},
               {"foreign", foreign_words(*script.source, context_.model)},
               {"dask", dask_words(*script.source)},
-              {"timeout", script.source->timeout_seconds},
+              {"timeout", script.timeout_seconds()},
               {"fresh", script.fresh}},
              script.state};
   }
-  const double seconds = std::max(kLeastLoadSeconds, script.source->timeout_seconds);
+  const double seconds = std::max(kLeastLoadSeconds, script.timeout_seconds());
   ScriptFailure failure = converse(script, order, seconds, nullptr, &answer);
   const std::lock_guard<std::mutex> lock(board_.mutex);
   if (!failure.text.empty()) {  // the process did not survive it
@@ -286,25 +340,42 @@ void ScriptWorker::loaded(Script& script, Frame& answer) {
   script.drop_waiting();
 }
 
+Frame ScriptWorker::order_for(const Script& script, const ScriptJob& job) const {
+  const std::vector<Block> constants = context_.constants.blocks();
+  if (!script.inputs)
+    return run_order(script.file.name, job, constants, context_.segment_start, context_.model);
+  return modules::order_of(job, constants, context_.segment_start, context_.model,
+                           seat_.outputs->take_released());
+}
+
 ScriptFailure ScriptWorker::run_script(Script& script, const ScriptJob& job) {
-  const Frame order = run_order(script.file.name, job, context_.constants.blocks(),
-                                context_.segment_start, context_.model);
+  const Frame order = order_for(script, job);
   const std::int64_t began_ns = os::now_ns();
   const pid_t process = seat_.process.pid();
   const std::int64_t without_core_ns = os::without_core_ns(process);
   Frame answer;
+  seat_.made.reset();
   ScriptFailure failure =
-      converse(script, order, script.source->timeout_seconds, job.iteration.get(), &answer);
+      converse(script, order, script.timeout_seconds(), job.iteration.get(), &answer);
+  if (failure.text.empty()) failure = failure_in(answer.head);
+  if (script.inputs && failure.text.empty()) hand_over_outputs(*job.iteration);
+  if (script.inputs && member_of(answer.head, "ends") == true) end_of_failed_module();
   const std::int64_t took_ns = os::now_ns() - began_ns;
   const std::int64_t without_ns = os::without_core_ns(process) - without_core_ns;
   const std::lock_guard<std::mutex> lock(board_.mutex);
   script.counts.seconds += static_cast<double>(took_ns) * 1e-9;
   script.counts.without_core +=
       static_cast<double>(std::clamp<std::int64_t>(without_ns, 0, took_ns)) * 1e-9;
-  if (!failure.text.empty()) return failure;
-  script.overran = false;
+  if (seat_.process.runs()) script.overran = false;
   if (!answer.data.empty()) script.state = std::move(answer.data);
-  return failure_in(answer.head);
+  return failure;
+}
+
+// It has said why, and needs no further word.
+void ScriptWorker::end_of_failed_module() {
+  seat_.process.await_end();
+  seat_.process.end();
+  process_died();
 }
 
 // Gives an order and takes what the worker says until the answer. Returns why there is none.
@@ -328,9 +399,9 @@ ScriptFailure ScriptWorker::converse(Script& script, const Frame& order, double 
       if (os::now_ns() >= deadline_ns) status = FrameStatus::late;
     }
   } catch (const std::exception& e) {  // more than there is memory for
-    context_.log->error("script \"{}\": what its process says cannot be taken: {}",
-                        script.file.name, e.what());
+    context_.log->error("{}: what its process says cannot be taken: {}", script.title(), e.what());
   }
+  if (script.inputs && status == FrameStatus::ended) seat_.process.await_end();
   const bool stopped = seat_.process.was_stopped();
   const bool late = status == FrameStatus::late || os::now_ns() >= deadline_ns;
   const std::string how = seat_.process.end();
@@ -340,6 +411,12 @@ ScriptFailure ScriptWorker::converse(Script& script, const Frame& order, double 
         "its process said something to leatd that makes no sense, as when the script writes to "
         "descriptor 3, and was ended",
         seat_.process.all_last_words()};
+  }
+  if (script.inputs &&
+      how.starts_with("ended with status 0")) {  // of its own will, after its last turn
+    process_died();
+    module_is_done();
+    return {};
   }
   interfered_ = stopped || (!late && how.starts_with("was killed by signal 9"));
   process_died();
@@ -459,22 +536,48 @@ Frame ScriptWorker::reduce(Script& script, const Frame& message, std::int64_t it
       fmt::format(
           "the other servers of the run have not all come to iteration {} within the {:g} s of "
           "timeout=\"...\" that a call may take",
-          iteration, script.source->timeout_seconds),
+          iteration, script.timeout_seconds()),
       true);
 }
 
 void ScriptWorker::take_message(const Script& script, Frame& message, const Iteration* iteration) {
   const std::string kind = text_in(message.head, "kind");
   if (kind == "log") {
-    context_.log->log(log_level_of(text_in(message.head, "level")), "script \"{}\": {}",
-                      script.file.name, text_in(message.head, "text"));
+    context_.log->log(log_level_of(text_in(message.head, "level")), "{}: {}", script.title(),
+                      text_in(message.head, "text"));
   } else if (kind == "results") {
-    if (iteration) take_products(script, message, *iteration);
+    if (!iteration) return;
+    if (script.inputs) return take_outputs(script, message, *iteration);
+    take_products(script, message, *iteration);
   } else if (kind == "set") {
-    context_.steering.ask({script.file.name, text_in(message.head, "parameter"),
-                           value_in(message.head), text_in(message.head, "scope") == "node"});
+    context_.steering.ask({(script.inputs ? "module/" : "") + script.file.name,
+                           text_in(message.head, "parameter"), value_in(message.head),
+                           text_in(message.head, "scope") == "node"});
     context_.wake();
   }
+}
+
+// Of a turn that has ended well: all or nothing. Modules have it at once, whatever the stores are at.
+void ScriptWorker::hand_over_outputs(const Iteration& iteration) {
+  std::optional<Publication> made = std::exchange(seat_.made, {});
+  if (!made) return;
+  {
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    modules::give(board_, *made);
+  }
+  made->memory = kept_with(made->memory, context_.pending.hold(iteration.number));
+  context_.publish(std::move(*made));
+}
+
+void ScriptWorker::take_outputs(const Script& script, const Frame& message,
+                                const Iteration& iteration) {
+  Publication made = modules::publication_of(message, seat_.outputs);
+  if (made.products.empty()) return;
+  made.source = script.file.name;
+  made.iteration = iteration.number;
+  made.parameters = iteration.parameters;
+  const std::string why = add_to(&seat_.made, std::move(made));
+  if (!why.empty()) context_.log->error("{}: {}", script.title(), why);
 }
 
 void ScriptWorker::take_products(const Script& script, Frame& message, const Iteration& iteration) {
@@ -484,8 +587,17 @@ void ScriptWorker::take_products(const Script& script, Frame& message, const Ite
   };
   const auto made = std::make_shared<const Made>(
       Made{std::move(message.data), context_.pending.hold(iteration.number)});
-  context_.publish({Publication::Source::script, script.file.name, iteration.number,
-                    products_in(message.head, made->data), made, iteration.parameters});
+  Publication published{Publication::Source::script,
+                        script.file.name,
+                        iteration.number,
+                        products_in(message.head, made->data),
+                        made,
+                        iteration.parameters};
+  {
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    modules::give(board_, published);
+  }
+  context_.publish(std::move(published));
 }
 
 }  // namespace leat::server

@@ -34,18 +34,24 @@ class ScriptWorker {
   bool find_order(Order* order);
   bool may_run(const Script& script) const;
   void reap();
+  bool is_replaced() const;
+  void end_of_failed_module();
+  void module_is_done();
   void ensure_guard();
+  void prepare_module();
   bool ensure_runs();
   void process_died();
 
   void carry_out(const Order& order);
   void unload(Script& script);
   ScriptFailure load(Script& script);
+  ScriptFailure load_module(Script& script);
   void loaded(Script& script, Frame& answer);
   std::string why_channel_is_taken(const Script& script,
                                    const std::vector<ScriptFunction>& functions) const;
   std::string why_endless_with(const std::string& source,
                                const std::vector<ScriptFunction>& functions) const;
+  Frame order_for(const Script& script, const ScriptJob& job) const;
   ScriptFailure run_script(Script& script, const ScriptJob& job);
   ScriptFailure converse(Script& script, const Frame& order, double seconds,
                          const Iteration* iteration, Frame* answer);
@@ -56,6 +62,8 @@ class ScriptWorker {
                std::int64_t deadline_ns);
   std::optional<Reductions::Place> await_place(std::int64_t deadline_ns);
   void take_message(const Script& script, Frame& message, const Iteration* iteration);
+  void take_outputs(const Script& script, const Frame& message, const Iteration& iteration);
+  void hand_over_outputs(const Iteration& iteration);
   void take_products(const Script& script, Frame& message, const Iteration& iteration);
 
   ScriptContext& context_;

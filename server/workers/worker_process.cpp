@@ -22,14 +22,17 @@ constexpr int kMostStarts = 5;
 // Imports from a cold network disk take long.
 constexpr std::int64_t kWorkerStartLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 5'000'000'000;
+// A program closes its side a moment before it has ended.
+constexpr std::int64_t kEndByItselfNs = 1'000'000'000;
 constexpr std::size_t kMostLastWords = 16 << 10;
 
 // Libraries would otherwise start a thread for each core of the machine, on the few that are ours.
-std::vector<std::string> variables(int cores, const std::string& mark, bool idle) {
+std::vector<std::string> variables(const WorkerPlan& plan, const std::string& mark) {
   std::vector<std::string> all{mark, "MPLBACKEND=Agg",
-                               std::string("LEAT_WORKER_IDLE=") + (idle ? "1" : "0")};
+                               std::string("LEAT_WORKER_IDLE=") + (plan.idle ? "1" : "0")};
+  all.insert(all.end(), plan.variables.begin(), plan.variables.end());
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
-    all.push_back(std::string(name) + "=" + std::to_string(cores));
+    all.push_back(std::string(name) + "=" + std::to_string(plan.cores));
   }
   return all;
 }
@@ -80,10 +83,9 @@ WorkerStart WorkerProcess::start_once() {
   std::vector<os::Passed> passed{{ends->second.get(), kWorkerSocket},
                                  {crash_file_.get(), kCrashFile}};
   if (plan_.constants_fd >= 0) passed.push_back({plan_.constants_fd, kWorkerConstants});
-  const Result<pid_t> started =
-      os::start_dependent({plan_.command, std::move(passed),
-                           variables(plan_.cores, mark_, plan_.idle), plan_.stop_limit_ns},
-                          &stopped);
+  if (plan_.outputs_fd >= 0) passed.push_back({plan_.outputs_fd, kWorkerOutputs});
+  const Result<pid_t> started = os::start_dependent(
+      {plan_.command, std::move(passed), variables(plan_, mark_), plan_.stop_limit_ns}, &stopped);
   if (!started) return {started.error().message, stopped};
   pid_ = *started;
   socket_ = std::move(ends->first);
@@ -100,7 +102,7 @@ WorkerStart WorkerProcess::handshake() {
     const bool stopped = was_stopped_;
     const std::string how = stopped ? (end(), "was stopped") : end();
     const bool killed = greeted == FrameStatus::ended && how.starts_with("was killed by signal 9");
-    return {plan_.command[0] + " did not start as a worker: it " + how, stopped || killed};
+    return {plan_.command[0] + plan_.not_started + ": it " + how, stopped || killed};
   }
   std::string why = text_in(answer.head, "cannot");
   if (!why.empty()) end();
@@ -134,6 +136,12 @@ void WorkerProcess::finish() {
   while (os::state_of_child(pid_) == os::ChildState::runs && !deadline.passed())
     os::pause_shortly();
   end();
+}
+
+void WorkerProcess::await_end() const {
+  const os::Deadline deadline = os::Deadline::in_ns(kEndByItselfNs);
+  while (pid_ > 0 && os::state_of_child(pid_) == os::ChildState::runs && !deadline.passed())
+    os::pause_shortly();
 }
 
 std::string WorkerProcess::end() {

@@ -19,7 +19,7 @@ struct Frame;
 enum class FrameStatus;
 
 /// Its descriptors, as it knows them.
-inline constexpr int kWorkerSocket = 3, kWorkerConstants = 5;
+inline constexpr int kWorkerSocket = 3, kWorkerConstants = 5, kWorkerOutputs = 6;
 
 /// What workers of a kind are started with.
 struct WorkerPlan {
@@ -28,6 +28,10 @@ struct WorkerPlan {
   int cores = 1;                          ///< threads that libraries in it should use
   bool idle = false;                      ///< it gets what time nobody else wants
   int constants_fd = -1;  ///< a copy of the arrays that do not vary in time; -1: it gets none
+  int outputs_fd = -1;    ///< memory for what a module makes; -1: it gets none
+  std::vector<std::string> variables{};  ///< more of its environment
+  /// What a process has not done that did not start.
+  std::string not_started = " did not start as a worker";
   /// A process that is stopped is waited for so long, then it is ended.
   std::int64_t stop_limit_ns = 60'000'000'000;
 };
@@ -61,6 +65,8 @@ class WorkerProcess {
   /// Lets it end by itself: what scripts have open is written. Kills it when it does not, and what
   /// its scripts have started.
   void finish();
+  /// Waits for the end of one that has closed its side, for a moment.
+  void await_end() const;
   /// Kills it if it still runs, and what its scripts have started. Returns how it ended, and where
   /// its code was if it told.
   std::string end();

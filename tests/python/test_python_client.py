@@ -2,11 +2,8 @@
 """The Python package, installed by pip into a virtual environment against an installed Leat."""
 import doctest
 import os
-import pathlib
 import re
 import shutil
-import subprocess
-import sys
 
 import h5py
 import numpy as np
@@ -14,30 +11,15 @@ import pytest
 import readers
 import xarray as xr
 from leat_run import BUILD, same_bits
+from python_client import ROOT, installed, sh
 from stored_blocks import stored_ranks
 from varying_sizes import STATUSES, expect
 from varying_sizes import XML as VARYING
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def sh(*words, cwd, **environment):
-    done = subprocess.run([str(w) for w in words], cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=300)
-    assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
-    return done.stdout + done.stderr
-
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory):
-    """The interpreter of a fresh environment that has the package."""
-    base = tmp_path_factory.mktemp("python")
-    sh("cmake", "--install", BUILD, "--prefix", base / "leat", cwd=BUILD)
-    shutil.copytree(ROOT / "python-plugins", base / "source")
-    sh(sys.executable, "-m", "venv", "--system-site-packages", base / "venv", cwd=base)
-    found = next((base / "leat").glob("lib*/**/leat.pc")).parent
-    sh(base / "venv/bin/pip", "install", "--no-build-isolation", "--no-deps", base / "source", cwd=base, PKG_CONFIG_PATH=str(found))
-    return base / "venv/bin/python"
+    return installed(tmp_path_factory.mktemp("python"))
 
 
 def run(python, folder, code, **environment):

@@ -97,6 +97,8 @@ USES_FIELDS = {
     "server/pipeline/coverage/array_checks.cpp": "ghosts may overlap; what is written once may come in two iterations",
     "server/workers/script_task.cpp": "what is written once goes to scripts in another file",
     "server/workers/script_hand_out.cpp": "what is written once goes to scripts in another file",
+    "server/workers/graph/modules.cpp": "what is written once goes to modules in another file",
+    "server/workers/graph/module_inputs.cpp": "what is written once is there in each iteration",
     "server/plugins/hdf5/arrays/blocks.cpp": "ghosts are not stored; what is written once has a table without iterations",
     "server/plugins/hdf5/output/cell_order.cpp": "an index has no place for ghosts",
     "server/plugins/analytics/values.hpp": "ghosts do not count",

@@ -4,7 +4,7 @@ are called by the thread that an iteration comes to, meanwhile."""
 import itertools
 import threading
 
-from ..scripting.model import did_you_mean
+from ..names import did_you_mean
 
 _of_thread = threading.local()
 

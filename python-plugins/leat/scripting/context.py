@@ -6,12 +6,12 @@ import threading
 
 import numpy as np
 
+from ..names import did_you_mean
 from . import (
     outputs,  # noqa: F401  what stores results is loaded before a script runs
     reductions,
 )
 from .declare import node_of
-from .model import did_you_mean
 
 _MOST_NAME = 200  # bytes: with the iteration, the node and an ending it is a file's name still
 _KINDS = {"int": numbers.Integral, "double": numbers.Real, "string": str}

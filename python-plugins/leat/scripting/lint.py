@@ -13,6 +13,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import sys
 import tempfile
@@ -94,7 +95,10 @@ def _be_child(model, script, limit, writer, crash):
         os.environ["MPLBACKEND"] = "Agg"
         faulthandler.enable(crash, all_threads=False)
         faulthandler.dump_traceback_later(0.9 * limit, file=crash)
-        look = _look_at_foreign(model, script) if script["foreign"] else _look_at(model, script["path"])
+        if script.get("module"):
+            look = _look_at_module(model, script)
+        else:
+            look = _look_at_foreign(model, script) if script["foreign"] else _look_at(model, script["path"])
         told = json.dumps(look).encode()
         while told:
             told = told[os.write(writer, told):]
@@ -148,6 +152,30 @@ def _look_at_foreign(model, script):
     function = {"name": f"(for {told['form'].capitalize()})", "line": 0, "every": told["every"], "variables": told["variables"],
                 "products": [], "publishes": [], "events": Model.from_json(model).events_of(name)}
     return {"functions": [function], "diagnostics": said}
+
+
+def _look_at_module(model, script):
+    """Of a graph, which was checked when its plan was written, maybe for another XML."""
+    from ..names import did_you_mean
+    from .model import Model
+    told, known = script["module"], Model.from_json(model)
+    wrong = []
+    for name in [port["variable"] for port in told["inputs"] if "variable" in port]:
+        try:
+            known.variable(name)
+        except LookupError as error:
+            wrong.append(error.args[0])
+    steered = [name for port in told["outputs"] for name in port.get("steers", [])]
+    wrong += [f'there is no parameter "{name}" in the XML{did_you_mean(name, known.parameters)}' for name in steered
+              if name not in known.parameters]
+    if shutil.which(told["run"][0]) is None:
+        wrong.append(f'there is no program "{told["run"][0]}"')
+    file = script["path"].rsplit(", module ", 1)[0]
+    function = {"name": "(module)", "line": 0, "every": max([port.get("every", 1) for port in told["inputs"]], default=1),
+                "variables": [port["variable"] for port in told["inputs"] if "variable" in port],
+                "products": [source for port in told["inputs"] for source in port.get("sources", [])],
+                "publishes": [port["port"] for port in told["outputs"]], "events": []}
+    return {"functions": [function], "diagnostics": [_diagnostic(file, 0, f'module "{told["name"]}": {text}') for text in wrong]}
 
 
 def _tasks_of(declaration, model):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the XML says of the run, as far as scripts see it."""
-import difflib
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..names import did_you_mean
 from .coordinates import _NODAL, Mesh, Time, is_coordinate_variable
 
 # By the numbers of lib/base/scalar_types.def.
@@ -118,10 +118,3 @@ def fill_of(dtype):
         limits = np.iinfo(dtype)
         return limits.min if dtype.kind == "i" else limits.max
     return b""
-
-
-def did_you_mean(name, names):
-    near = difflib.get_close_matches(name, list(names), 1)
-    if near:
-        return f'; did you mean "{near[0]}"?'
-    return "; there are: " + ", ".join(sorted(names)) if names else ""

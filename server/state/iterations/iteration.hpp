@@ -77,6 +77,12 @@ struct Product {
   std::uint64_t bytes = 0;
 };
 
+/// A file in memory that other processes of this user can open, and this one has mapped.
+struct SharedFile {
+  std::string path;  ///< as long as this process lives
+  const char* start = nullptr;
+};
+
 struct Publication {
   enum class Source { script, plugin };
 
@@ -87,8 +93,9 @@ struct Publication {
   std::shared_ptr<const void> memory{};  ///< the products' data, until the last copy ends
   /// Of the iteration, as it had them; none: they are not known.
   std::vector<ParameterValue> parameters{};
-  bool of_run = false;       ///< what all of several servers gave is in it
-  bool comes_again = false;  ///< by the next server, should this one die meanwhile
+  bool of_run = false;                       ///< what all of several servers gave is in it
+  bool comes_again = false;                  ///< by the next server, should this one die meanwhile
+  std::shared_ptr<const SharedFile> file{};  ///< in which the products lie; null: in no such file
 };
 
 /// The data in memory of our own, in which the products have places of their own from here on.

@@ -91,6 +91,7 @@ void Incidents::script_fared(const std::string& script, const ScriptFate& fate) 
   all.failed += fate.failed;
   all.skipped += fate.skipped;
   if (all.why.empty()) all.why = fate.why;
+  all.is_module = fate.is_module;
   ScriptFate& known = scripts_[script];
   const bool worth_a_line =
       all.failed != known.failed || std::bit_width(all.skipped) != std::bit_width(known.skipped);

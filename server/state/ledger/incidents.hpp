@@ -55,7 +55,8 @@ class LossLines {
 /// How one script has fared.
 struct ScriptFate {
   std::uint64_t calls = 0, failed = 0, skipped = 0;
-  std::string why;  ///< of the first failure
+  std::string why;         ///< of the first failure
+  bool is_module = false;  ///< of a graph
 
   bool is_amiss() const noexcept { return failed > 0 || skipped > 0; }
 };

@@ -61,7 +61,7 @@ void add_never_came(const Ledger& ledger, std::vector<std::string>* lines) {
 }
 
 std::string text_of_script(const std::string& name, const ScriptFate& fate, bool causes) {
-  std::string text = "script \"" + cut(name, kMostName) + "\"";
+  std::string text = (fate.is_module ? "module \"" : "script \"") + cut(name, kMostName) + "\"";
   if (fate.failed > 0) {
     text += " failed " + counted(fate.failed, "time") + " in " + counted(fate.calls, "call");
     if (causes && !fate.why.empty()) text += " (" + cut(fate.why, kMostReason) + ")";
@@ -74,7 +74,8 @@ std::string text_of_script(const std::string& name, const ScriptFate& fate, bool
 // Of as many as there are for one reason, as when their Python lacks a package.
 std::string never_called(const std::vector<std::string>& names, const ScriptFate& fate,
                          bool causes) {
-  std::string text = names.size() == 1 ? "script " : "scripts ";
+  std::string text = fate.is_module ? "module" : "script";
+  text += names.size() == 1 ? " " : "s ";
   for (std::size_t i = 0; i < std::min(names.size(), kMostOfAKind); ++i)
     text += (i > 0 ? ", \"" : "\"") + cut(names[i], kMostName) + "\"";
   if (names.size() > kMostOfAKind) text += fmt::format(" and {} more", names.size() - kMostOfAKind);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -44,6 +46,7 @@ namespace fs = std::filesystem;
 class Finder {
  public:
   void look_into(const model::ScriptSource& source, std::size_t index) {
+    if (source.form() == model::ScriptForm::graph) return add_modules(source, index);
     if (!source.is_folder) return add(source.path, index);
     const os::FileFacts folder = os::facts_of(source.path);
     if (folder.error != 0) {
@@ -76,6 +79,34 @@ class Finder {
     std::error_code error;
     const fs::path whole = fs::absolute(path, error);
     scan_.files.push_back({unique_name(whole), whole.string(), source, file.stamp});
+  }
+
+  // A change of one module is none of the others.
+  void add_modules(const model::ScriptSource& of, std::size_t source) {
+    const std::string& path = of.path;
+    const os::FileFacts file = os::facts_of(path);
+    if (file.error == ENOENT) return;
+    if (file.error != 0) return problem(path + ": " + os::errno_text(file.error));
+    if (std::string why = os::why_unsafe_to_run(path); !why.empty()) return problem(why);
+    std::ifstream stream(path);
+    const Result<GraphPlan> graph =
+        graph_of({std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()});
+    if (!graph) {
+      scan_.unreadable.insert(source);
+      return problem("the graph " + path + ": " + graph.error().message);
+    }
+    std::error_code error;
+    for (const std::shared_ptr<const ModulePlan>& each : graph->modules) {
+      if (each->on_staging != (of.at == model::At::staging)) continue;
+      if (!names_.insert(each->name).second) {
+        problem("the graph " + path + ": module \"" + each->name +
+                "\" is called as another script");
+        continue;
+      }
+      const std::string whole = fs::absolute(path, error).string() + ", module " + each->name;
+      scan_.files.push_back(
+          {each->name, whole, source, std::hash<std::string>()(each->told.dump()), each});
+    }
   }
 
   // The second monitor.py is called after its folder too.

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "lib/base/status.hpp"
 #include "lib/model/model.hpp"
+#include "server/workers/python/module_plan.hpp"
 
 namespace leat::server {
 
@@ -29,10 +32,11 @@ Result<std::string> run_python_tool(const std::string& interpreter,
 
 // Which scripts there are on disk.
 struct ScriptFile {
-  std::string name;         ///< "hottest" for analysis/hottest.py; unique
-  std::string path;         ///< absolute
-  std::size_t source = 0;   ///< of model::Scripts
-  std::uint64_t stamp = 0;  ///< another one when the file has changed
+  std::string name;                            ///< "hottest" for analysis/hottest.py; unique
+  std::string path;                            ///< absolute
+  std::size_t source = 0;                      ///< of model::Scripts
+  std::uint64_t stamp = 0;                     ///< another one when the file has changed
+  std::shared_ptr<const ModulePlan> module{};  ///< of a graph: `path` names it, too
 
   bool operator==(const ScriptFile&) const = default;
 };
@@ -40,6 +44,8 @@ struct ScriptFile {
 struct ScriptScan {
   std::vector<ScriptFile> files;      ///< by source, then by name
   std::vector<std::string> problems;  ///< files that are not used, and why
+  std::set<std::size_t>
+      unreadable{};  ///< sources, graphs that cannot be read now: what was in them goes on
 };
 
 /// What a worker is told of a script that is written for others; null of Leat's own.
