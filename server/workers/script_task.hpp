@@ -15,7 +15,6 @@
 namespace leat::server {
 
 // What a worker is told of an iteration.
-struct Frame;
 
 /// The frame that makes a worker run a script. Its data are one record for each block: first those
 /// of the iteration, whose offsets count from `segment_start`, then the constants, whose offsets

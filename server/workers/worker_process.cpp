@@ -10,7 +10,6 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/descriptor.hpp"
 #include "lib/os/process.hpp"
-#include "server/workers/frames.hpp"
 
 namespace leat::server {
 namespace {

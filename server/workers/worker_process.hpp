@@ -10,16 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "lib/frames/frame.hpp"
 #include "lib/os/child_process.hpp"
 #include "lib/os/descriptor.hpp"
 
 namespace leat::server {
-
-struct Frame;
-enum class FrameStatus;
-
-/// Its descriptors, as it knows them.
-inline constexpr int kWorkerSocket = 3, kWorkerConstants = 5, kWorkerOutputs = 6;
 
 /// What workers of a kind are started with.
 struct WorkerPlan {
