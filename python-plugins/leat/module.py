@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_SOCKET, _CONSTANTS, _OUTPUTS = 3, 5, 6  # as server/workers/worker_process.hpp numbers them
+_SOCKET, _CONSTANTS, _OUTPUTS = 3, 5, 6  # as lib/frames/frame.hpp numbers them
 _ALIGNMENT = 64
 _FIRST_SIZE = 1 << 20
 _MOST_FILES = 16  # of others' outputs that stay mapped
+_CHAR = np.dtype("S1")
 
 
 class NoModuleError(RuntimeError):
@@ -249,7 +250,7 @@ class _Program:
         for file in self._files.values():
             file.take_back()
         for path in list(self._files)[2:-_MOST_FILES]:
-            del self._files[path]
+            self._files.pop(path).close()
         self._turn = None
         self.outputs.give_back()
         self._channel.send({"kind": "answer"})
@@ -334,17 +335,27 @@ class _Program:
 
     def _view(self, port, told):
         if told["memory"] == "order":
-            data = np.frombuffer(self._data, told["type"], int(np.prod(told["extents"], dtype=np.int64)), told["offset"])
+            data = np.frombuffer(self._data, _dtype(told), int(np.prod(told["extents"], dtype=np.int64)), told["offset"])
             data.setflags(write=False)
             return data.reshape(told["extents"])
-        file = self._files.get(told["memory"])
-        if file is None:
-            file = self._files[told["memory"]] = self._shared_memory(os.open(told["memory"], os.O_RDONLY | os.O_CLOEXEC))
-        return file.view(port, told["offset"], np.dtype(told["type"]), tuple(told["extents"]))
+        return self._file(told["memory"]).view(port, told["offset"], _dtype(told), tuple(told["extents"]))
+
+    def _file(self, memory):
+        """A path is that of a descriptor of leatd: it may be another file's by now."""
+        file = self._files.get(memory)
+        if memory in ("segment", "constants") or file is not None and file.number == os.stat(memory).st_ino:
+            return file
+        if file is not None:
+            self._files.pop(memory).close()
+        file = self._files[memory] = self._shared_memory(os.open(memory, os.O_RDONLY | os.O_CLOEXEC))
+        return file
 
     def put(self, port, array, dims, unit):
         self.turn()
-        array = np.asarray(array)
+        from .scripting.outputs import native
+        array = native(np.asarray(array))
+        if array.dtype.kind not in "iufc" and array.dtype != _CHAR:
+            raise TypeError(f"port \"{port}\": an array of {array.dtype} cannot be handed over; numbers and single letters (S1) can")
         if port not in self._outputs:
             raise LookupError(f"module \"{self.name}\" has no output \"{port}\"; there are: {', '.join(self._outputs) or 'none'}")
         if port in self._put:
@@ -357,12 +368,16 @@ class _Program:
         offset = self.outputs.offset_of(array)
         self._put.add(port)
         self._channel.send({"kind": "results", "arrays": [
-            {"name": port, "type": array.dtype.name, "unit": unit or told.get("unit", ""), "dimensions": list(dims),
-             "extents": list(array.shape), "offset": offset, "bytes": array.nbytes}]})
+            {"name": port, "type": "char" if array.dtype == _CHAR else array.dtype.name, "unit": unit or told.get("unit", ""),
+             "dimensions": list(dims), "extents": list(array.shape), "offset": offset, "bytes": array.nbytes}]})
         for parameter in told.get("steers", []):
             if array.size != 1:
                 raise ValueError(f"port \"{port}\" steers parameter \"{parameter}\", which is one number: this has {array.size}")
             self._channel.send({"kind": "set", "parameter": parameter, "value": array.reshape(-1)[0].item(), "scope": "run"})
+
+
+def _dtype(told):
+    return _CHAR if told["type"] == "char" else np.dtype(told["type"])
 
 
 def _tuple(values):

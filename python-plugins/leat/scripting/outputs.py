@@ -30,10 +30,10 @@ def results_of(context):
     """All that a call made: [(name, array of a type that files have, names of dimensions, units)]; a number has no dimensions."""
     made = [(name, np.asarray(value), [], "") for name, value in context.scalars.items()]
     made += [(name, *what) for name, what in context.arrays.items()]
-    return [(name, _native(array), dims, units) for name, array, dims, units in made]
+    return [(name, native(array), dims, units) for name, array, dims, units in made]
 
 
-def _native(array):
+def native(array):
     """Of a type that files have: float16 and long double become double."""
     if array.dtype.name in ("float16", "float128", "longdouble"):
         array = array.astype("f8")

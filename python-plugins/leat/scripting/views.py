@@ -35,6 +35,7 @@ class SharedMemory:
 
     def __init__(self, descriptor):
         self._descriptor = descriptor
+        self.number = os.fstat(descriptor).st_ino  # of the file
         self._map = None
         self._given = []  # (name, weak reference to the array that all views of it are based on)
 
@@ -64,6 +65,10 @@ class SharedMemory:
         if kept:
             self._map = None  # its kept parts no longer show the simulation's memory
         return sorted({name for name, _ in kept})
+
+    def close(self):
+        os.close(self._descriptor)
+        self._map = None
 
     def _map_again(self):
         size = os.fstat(self._descriptor).st_size
