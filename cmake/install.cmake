@@ -13,8 +13,10 @@ install(FILES ${PROJECT_BINARY_DIR}/LeatConfig.cmake ${PROJECT_BINARY_DIR}/LeatC
         DESTINATION ${package_folder})
 
 file(RELATIVE_PATH LEAT_LIBDIR_TO_PREFIX /${CMAKE_INSTALL_LIBDIR} /)
-configure_file(cmake/leat.pc.in ${PROJECT_BINARY_DIR}/leat.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/leat.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name leat leat_module)
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 install(FILES xml-schemas/leat.xsd DESTINATION ${CMAKE_INSTALL_DATADIR}/leat)
 
 # The pages with the examples and sources that they lead to.

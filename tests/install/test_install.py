@@ -106,13 +106,19 @@ def test_an_mpi_example_runs_without_leat_and_leaves_nothing(examples, tmp_path,
 
 
 def test_the_library_needs_libc_only_and_shows_leat_names_only(installed):
-    for name in ("libleat.so", "libleat_stub.so"):
+    for name in ("libleat.so", "libleat_stub.so", "libleat_module.so"):
         library = libdir(installed) / name
         needed = [line.split()[0] for line in sh("ldd", library, cwd="/").splitlines()]
         allowed = ("linux-vdso", "libc.so", "/lib64/ld-linux", "statically", "/lib/ld-linux")
         assert all(n.startswith(allowed) for n in needed), needed
         exported = [line.split()[-1] for line in sh("nm", "-D", "--defined-only", library, cwd="/").splitlines()]
         assert exported and all(n.startswith("leat_") for n in exported), exported
+
+
+def test_libleat_and_libleat_module_have_no_name_in_common(installed):
+    names = [{line.split()[-1] for line in sh("nm", "-D", "--defined-only", libdir(installed) / name, cwd="/").splitlines()}
+             for name in ("libleat.so", "libleat_module.so")]
+    assert len(names[1]) > 10 and not names[0] & names[1]
 
 
 def test_the_pages_and_the_examples_that_they_show_are_there(installed):

@@ -13,7 +13,7 @@ EPOLL = ("sys/epoll.h", "sys/socket.h", "sys/timerfd.h", "sys/eventfd.h", "sys/s
 STATE = tuple(f"server/state{room}" for room in ("", "/journal", "/iterations", "/clients", "/memory", "/parameters", "/group", "/signals",
                                                 "/spill", "/ledger"))
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
-LIBS = ("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model", "lib/comm")
+LIBS = ("lib/base", "lib/os", "lib/node", "lib/shm", "lib/frames", "lib/model", "lib/comm")
 LIBS_OF_RANKS = ("lib/base", "lib/os", "lib/node", "lib/shm")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
 # libdamaris is built by its installed folder alone too: its headers are found beside its sources.
@@ -36,6 +36,7 @@ RULES = {
     "lib/comm": (("lib/base", "lib/os"), (*POSIX, "openssl/", "arpa/inet.h", "ifaddrs.h", "net/if.h", "netinet/")),
     "lib/staging": (("lib/base", "lib/os", "lib/comm"), ("unistd.h", "nlohmann/")),
     "lib/control": (("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model"), ("nlohmann/",)),
+    "lib/frames": (("lib/base", "lib/os"), ("nlohmann/",)),
     "client-api/connect": (("client-api/api/leat.h", "client-api/api/leat_build.h", *LIBS_OF_RANKS),
                            ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
     "client-api/session": (("client-api/api/leat.h", "client-api/api/leat_build.h", "client-api/connect", *LIBS_OF_RANKS),
@@ -47,6 +48,9 @@ RULES = {
     "client-api/api/leat.hpp": (("leat_build.h", "leat_calls.hpp"), ()),
     "client-api/api/leat_calls.hpp": (("leat.hpp",), ()),
     "client-api/api/leat_mpi.h": (("leat_build.h",), ("mpi.h", "unistd.h", "time.h", "stdlib.h")),
+    "client-api/module": (("client-api/module/leat_module.h", "leat_module.h", "lib/base", "lib/os", "lib/frames"), ("nlohmann/", *POSIX)),
+    "client-api/module/leat_module.h": (("leat.h",), ()),
+    "client-api/module/leat_module.hpp": (("leat_module.h", "leat.hpp"), ()),
     # From the lowest to the highest: no circle.
     "server/state": (LIBS, SERVER),
     **{room: ((*LIBS, *STATE[:i]), SERVER) for i, room in enumerate(STATE) if i},

@@ -66,7 +66,7 @@ def test_the_readme_and_the_makefile_know_the_same_commands():
 
 # The keys of a run's description in JSON: made of the model, and by the hdf5 store of what the ABI tells it, for its own file.
 DESCRIBES = ["lib/model/run_description.cpp", "server/plugins/hdf5/conventions/run_description.cpp"]
-READS = ["python-plugins/leat/scripting/coordinates.py", "python-plugins/leat/scripting/model.py"]
+READS = ["python-plugins/leat/scripting/coordinates.py", "python-plugins/leat/scripting/model.py", "client-api/module/turn_order.cpp"]
 KEY = re.compile(r'"(ghost_low|ghost_high|time_varying|time_parameter|cell_type)"')
 FIELDS = "lib/model/fields.def"
 
