@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the parts of the module leat that are made, into the folder that is named: leat_calls_names.inc and leat_calls_bodies.inc,
 the calls of client-api/api/calls.def that take no more than a translation of their arguments; leat_alloc_names.inc and
-leat_alloc_bodies.inc, one specific procedure of leat_alloc per type and rank, since Fortran has no pointer of any type."""
+leat_alloc_bodies.inc, one specific procedure of leat_alloc per type and rank, since Fortran has no pointer of any type; and
+leat_module_names.inc and leat_module_bodies.inc of the module leat_module, likewise."""
 import pathlib
 import sys
 import textwrap
@@ -47,6 +48,45 @@ ALLOC = """
     call report(alloc_c(variable, {code}_c_int, {rank}_c_int, memory, extent, number_of(block)), stat, &
       errmsg)
     if (c_associated(memory)) call c_f_pointer(memory, data{shape})
+  end subroutine
+"""
+
+# Of modules of graphs.
+MODULE_TYPES = [each for each in TYPES if each[0] in ("int32", "int64", "real32", "real64")]
+MODULE_RANKS = range(4)
+GET = """
+  subroutine get_{name}_{rank}(port, data, part, stat, errmsg)
+    character(*), intent(in) :: port
+    {type}, pointer, intent(out) :: data{colons}
+    integer, intent(in), optional :: part
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(part_t) :: found
+    nullify(data)
+    call find(port, part, {code}_c_int, "{type}", {rank}_c_int, found, stat, errmsg)
+    if (c_associated(found%data)) call c_f_pointer(found%data, data{shape})
+  end subroutine
+"""
+PUT = """
+  subroutine put_{name}_{rank}(port, data, unit, names, stat, errmsg)
+    character(*), intent(in) :: port
+    {type}, intent(in), target{contiguous} :: data{colons}
+    character(*), intent(in), optional :: unit, names(:)
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call hand_over(port, c_loc(data), {code}_c_int, shape(data, c_int64_t), unit, names, stat, errmsg)
+  end subroutine
+"""
+MEMORY = """
+  subroutine memory_{name}_{rank}(data, extent, stat, errmsg)
+    {type}, pointer, intent(out) :: data{colons}
+    integer, intent(in) :: extent({rank})
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: memory
+    nullify(data)
+    call report(put_memory_c(product(int(extent, c_int64_t)) * (storage_size(data) / 8), memory), stat, errmsg)
+    if (c_associated(memory)) call c_f_pointer(memory, data, extent)
   end subroutine
 """
 
@@ -120,8 +160,25 @@ def alloc_parts():
         for name, type_, code in TYPES for rank in RANKS)
 
 
+def procedures_of(template, ranks):
+    return "".join(
+        template.format(name=name, type=type_, code=code, rank=rank, colons="(" + ",".join(":" * rank) + ")" if rank else "",
+                        contiguous=", contiguous" if rank else "",
+                        shape=f", found%extent({rank}:1:-1)" if rank else "")  # which are in the order of C
+        for name, type_, code in MODULE_TYPES for rank in ranks)
+
+
+def module_parts():
+    made = [("get", "get", GET, MODULE_RANKS), ("put", "put", PUT, MODULE_RANKS), ("put_memory", "memory", MEMORY, MODULE_RANKS[1:])]
+    names = "".join(
+        f"  interface leat_{generic_}\n"
+        + "".join(f"    module procedure {kind}_{name}_{rank}\n" for name, _, _ in MODULE_TYPES for rank in ranks) + "  end interface\n"
+        for generic_, kind, _, ranks in made)
+    return names, "".join(procedures_of(template, ranks) for _, _, template, ranks in made)
+
+
 def main(folder):
-    for part, (names, bodies) in (("calls", calls_parts()), ("alloc", alloc_parts())):
+    for part, (names, bodies) in (("calls", calls_parts()), ("alloc", alloc_parts()), ("module", module_parts())):
         (folder / f"leat_{part}_names.inc").write_text(names)
         (folder / f"leat_{part}_bodies.inc").write_text(bodies)
 
