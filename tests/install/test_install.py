@@ -121,6 +121,27 @@ def test_libleat_and_libleat_module_have_no_name_in_common(installed):
     assert len(names[1]) > 10 and not names[0] & names[1]
 
 
+def says_that_leat_starts_it(program, environment=None):
+    done = subprocess.run([program], capture_output=True, text=True, env={**os.environ, **(environment or {})})
+    return "this program is a module of a graph, which Leat starts" in done.stderr
+
+
+def test_a_module_of_a_graph_is_built_by_cmake_and_needs_nothing_of_libleat(built):
+    assert says_that_leat_starts_it(built / "relay")
+    assert "libleat.so" not in sh("ldd", built / "relay", cwd="/")
+
+
+def test_the_modules_of_the_page_are_built_by_its_commands(installed, tmp_path):
+    page = (installed / "share/doc/leat/docs/reference/module-api.md").read_text()
+    for name, code in re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page, re.S):
+        (tmp_path / name).write_text(code)
+    (tmp_path / "leat").symlink_to(installed)  # whose path has a space
+    lib = tmp_path / "leat" / libdir(installed).relative_to(installed)
+    paths = {"PKG_CONFIG_PATH": str(lib / "pkgconfig"), "LD_LIBRARY_PATH": str(lib)}
+    sh("bash", "-euc", re.search(r"<!-- commands -->\n```sh\n(.*?)```", page, re.S)[1], cwd=tmp_path, environment=paths)
+    assert all(says_that_leat_starts_it(tmp_path / f"profile_{name}", paths) for name in ("c", "cpp", "fortran"))
+
+
 def test_the_pages_and_the_examples_that_they_show_are_there(installed):
     doc = installed / "share/doc/leat"
     for page in [doc / "README.md", *(doc / "docs").rglob("*.md")]:
