@@ -59,15 +59,19 @@ std::vector<Product> products_in(const json& head, std::string_view data) {
   return products;
 }
 
+json described(const Product& product, const std::string& name, std::size_t offset) {
+  return {{"name", name},
+          {"type", scalar_name(product.type)},
+          {"unit", product.unit},
+          {"dimensions", product.dimensions},
+          {"extents", product.extents},
+          {"offset", offset},
+          {"bytes", product.bytes}};
+}
+
 void add_product(const Product& product, const std::string& name, std::size_t start, json* told,
                  std::string* data) {
-  told->push_back({{"name", name},
-                   {"type", scalar_name(product.type)},
-                   {"unit", product.unit},
-                   {"dimensions", product.dimensions},
-                   {"extents", product.extents},
-                   {"offset", data->size() - start},
-                   {"bytes", product.bytes}});
+  told->push_back(described(product, name, data->size() - start));
   data->append(static_cast<const char*>(product.data), product.bytes);
 }
 

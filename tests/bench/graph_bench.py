@@ -72,11 +72,21 @@ def hop(folder, count, takers, iterations=60):
     plan(folder, module("make", program(folder, "make", MAKE), [variable(port="u")], ["m"], options={"count": count}),
          *(module(f"take{i}", program(folder, "take", TAKE), [product("make/m", port="m")]) for i in range(takers)))
     with graph_run(folder, xml(FIELD.format(8), log=LOG, store=NO_STORE, buffer="64MiB")) as run:
-        for number in range(iterations):
+        step(run, 0, 64, 0)
+        until = time.monotonic() + 60
+        while not all(has_taken(folder, i) for i in range(takers)):
+            assert time.monotonic() < until, "modules do not start"
+            time.sleep(0.01)
+        for number in range(1, iterations):
             step(run, number, 64, 0.02)
         shared = memory_of_modules(run)
     times = [ns / 1000 for i in range(takers) for _, ns in took(folder, f"take{i}")[10:]]
     return {"median_us": statistics.median(times), "least_us": min(times), "most_us": max(times), "arrays_in_memory": shared / (8 * count)}
+
+
+def has_taken(folder, number):
+    path = folder / f"take{number}.took"
+    return path.exists() and path.stat().st_size > 0
 
 
 def memory_of_modules(run):

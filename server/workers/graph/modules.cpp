@@ -170,14 +170,17 @@ void add_variable(const ModuleInput& input, const ScriptJob& job,
 void add_products(const Publication& publication, const std::string& wanted, json* parts,
                   std::string* data) {
   for (const Product* product : wanted_of(publication, {wanted})) {
-    std::string none;
-    add_product(*product, product->name, 0, parts, publication.file ? &none : data);
+    if (publication.file) {
+      const auto* const bytes = static_cast<const char*>(product->data);
+      parts->push_back(described(*product, product->name,
+                                 static_cast<std::size_t>(bytes - publication.file->start)));
+    } else {
+      add_product(*product, product->name, 0, parts, data);
+    }
     json& part = parts->back();
     part["memory"] = publication.file ? publication.file->path : "order";
     part["source"] = publication.source;
     part["iteration"] = publication.iteration;
-    if (publication.file)
-      part["offset"] = static_cast<const char*>(product->data) - publication.file->start;
   }
 }
 
