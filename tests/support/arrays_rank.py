@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rank that writes arrays of NumPy: arrays_rank.py LIBLEAT XML SESSION RANK RANKS FILE.npz. The file has an array for each
-"variable.iteration"; "variable.position" and "mesh.level" (the level, and the first cell in it) are said once, before all. After each
-iteration it prints its number and waits for a line."""
+"variable.iteration"; "variable.position" and "mesh.level" (the level, and the first cell in it) are said once, before all. "variable#1" is
+its block 1. After each iteration it prints its number and waits for a line."""
 import ctypes
 import sys
 
@@ -11,6 +11,12 @@ import numpy as np
 class Ranks(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint64), *((name, ctypes.c_int32) for name in ("rank", "size", "node_rank", "node_size")),
                 ("session", ctypes.c_char_p)]
+
+
+def block_of(name):
+    """(variable or mesh, block)."""
+    name, _, block = name.partition("#")
+    return name.encode(), int(block or 0)
 
 
 def main(library, config, session, rank, size, file):
@@ -27,17 +33,17 @@ def main(library, config, session, rank, size, file):
         what, _, kind = name.rpartition(".")
         numbers = [int(number) for number in np.atleast_1d(arrays[name])] if not kind.isdigit() else []
         if kind == "position":
-            must(leat.leat_set_position(what.encode(), 0, (ctypes.c_int64 * len(numbers))(*numbers)))
+            must(leat.leat_set_position(*block_of(what), (ctypes.c_int64 * len(numbers))(*numbers)))
         if kind == "level":
-            must(leat.leat_set_level(what.encode(), 0, numbers[0], (ctypes.c_int64 * (len(numbers) - 1))(*numbers[1:])))
+            must(leat.leat_set_level(*block_of(what), numbers[0], (ctypes.c_int64 * (len(numbers) - 1))(*numbers[1:])))
     for iteration in range(1 + max(int(name.rpartition(".")[2]) for name in arrays if name.rpartition(".")[2].isdigit())):
         for name in arrays:
             variable, _, number = name.rpartition(".")
             if number != str(iteration):
                 continue
             array = np.ascontiguousarray(arrays[name])
-            leat.leat_set_extent(variable.encode(), 0, (ctypes.c_int64 * array.ndim)(*array.shape))  # refused where it is fixed
-            must(leat.leat_write_block(variable.encode(), 0, array.ctypes.data_as(ctypes.c_void_p)))
+            leat.leat_set_extent(*block_of(variable), (ctypes.c_int64 * array.ndim)(*array.shape))  # refused where it is fixed
+            must(leat.leat_write_block(*block_of(variable), array.ctypes.data_as(ctypes.c_void_p)))
         must(leat.leat_end_iteration())
         print(iteration, flush=True)
         sys.stdin.readline()

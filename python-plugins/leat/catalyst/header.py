@@ -77,7 +77,7 @@ def look_at(path, plan):
 def _without_display():
     import os
 
-    from .display import is_needed
+    from ..vtk.display import is_needed
     if os.environ.get("DISPLAY") or shutil.which("Xvfb") or not is_needed():
         return []
     return ["ParaView of this Python draws through an X server, and there is neither a DISPLAY nor Xvfb here: it must be on the nodes "

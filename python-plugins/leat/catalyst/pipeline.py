@@ -6,6 +6,8 @@ import os
 import re
 import sys
 
+from ..vtk.process import heard, keep_to_cores
+
 _is_started, _display = False, None
 # The first time step at 0; a script that leaves to ParaView how often it draws.
 _HARMLESS = re.compile(r"New time step is not after last time step|missing Catalyst 'options'")
@@ -27,8 +29,7 @@ def start(log, last_words):
         return
     # A ParaView that has MPI is one process alone here: Open MPI would start a server of its own beside it.
     os.environ["OMPI_MCA_ess_singleton_isolated"] = "1"
-    cores = os.environ.get("OMP_NUM_THREADS", "1")
-    os.environ.update(LP_NUM_THREADS=cores, VTK_SMP_MAX_THREADS=cores)  # Mesa and VTK would take all of the machine
+    keep_to_cores()
     from paraview.catalyst import bridge, v2_internals
     bridge.initialize()
     faulthandler.disable()
@@ -36,8 +37,8 @@ def start(log, last_words):
     v2_internals._get_active_arguments = lambda: _active.arguments if _active else []
     v2_internals._get_execute_parameters = lambda: _active.parameters if _active else []
     _is_started = True
-    from .display import Display, is_needed
-    _display = Display(log, last_words) if is_needed() else None
+    from ..vtk.display import Display, is_needed
+    _display = Display("ParaView", log, last_words) if is_needed() else None
 
 
 class Pipeline:
@@ -98,7 +99,7 @@ class Pipeline:
         if self._is_legacy:
             os.chdir(self._folder)  # where those write what they make
         try:
-            with _heard(self._say):
+            with heard(lambda text, is_error: _HARMLESS.search(text) or self._say(text)):
                 yield
         except PipelineError as error:
             raise (raised or [error])[0] from None
@@ -122,34 +123,6 @@ def own_streams():
         yield
     finally:
         sys.stdout, sys.stderr = streams
-
-
-@contextlib.contextmanager
-def _heard(say):
-    """Errors and warnings of VTK, which nobody raises, go to say()."""
-    from vtkmodules.vtkCommonCore import vtkLogger, vtkOutputWindow
-    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
-
-    def hear(window, event, text):
-        if not _HARMLESS.search(text):
-            say(_first_line(text))
-    hear.CallDataType = "string0"
-    window = vtkOutputWindow()
-    window.SetDisplayModeToNever()
-    for event in ("ErrorEvent", "WarningEvent"):
-        window.AddObserver(event, hear)
-    before = vtkOutputWindow.GetInstance()
-    vtkOutputWindow.SetInstance(window)
-    try:
-        yield
-    finally:
-        vtkOutputWindow.SetInstance(before)
-
-
-def _first_line(text):
-    """Of "ERROR: In FILE, line N\\nCLASS (0x...): what is wrong\\n...": the second, without addresses and lists of internals."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return re.sub(r" \(0x[0-9a-f]+\)", "", lines[1] if len(lines) > 1 else "".join(lines))
 
 
 def _proxies():

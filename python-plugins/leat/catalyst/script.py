@@ -5,6 +5,7 @@ import os
 from ..scripting.foreign import ForeignScript
 from ..scripting.script import ScriptError, describe
 from ..scripting.worker import CRASH_FILE
+from ..vtk.meshes import with_places
 from . import header, inputs
 from .pipeline import Pipeline, own_streams, start
 
@@ -16,7 +17,7 @@ class CatalystScript(ForeignScript):
 
     def __init__(self, *words):
         super().__init__(*words)
-        self.variables = inputs.with_places(self.model, self.variables)
+        self.variables = with_places(self.model, self.variables)
         self._pipeline = self._executed = None
         self._said = set()
 

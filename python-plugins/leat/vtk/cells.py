@@ -30,6 +30,11 @@ class _Blocks:
         return {key: [axis[key].reshape(len(axis[key]), -1) if len(axes) == 1 else axis[key].reshape(-1) for axis in axes] for key in keys}
 
 
+def _numbers(values):
+    """For a vtkCellArray, in memory of VTK: it makes of this array one of another type on the same memory, and NumPy's would be gone."""
+    return numpy_to_vtk(values, deep=1)
+
+
 def _joined(parts):
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -55,7 +60,7 @@ def particles_of(mesh, variables, iteration, leave_out):
     if total:
         made.SetPoints(points_of([_joined(list(columns)) for columns in zip(*points.values())]))
         vertices = vtkCellArray()
-        vertices.SetData(numpy_to_vtk(np.arange(total + 1)), numpy_to_vtk(np.arange(total)))
+        vertices.SetData(_numbers(np.arange(total + 1)), _numbers(np.arange(total)))
         made.SetVerts(vertices)
         _add_fields(blocks, made.GetPointData(), variables, counts, "points", leave_out)
     return made
@@ -74,7 +79,7 @@ def unstructured_of(mesh, variables, iteration, leave_out):
     made.SetPoints(points_of([_joined(list(columns)) for columns in zip(*(points[key] for key in keys))]))
     ids, ends, types = _all_cells(list(cells.values()), list(counts.values()))
     array = vtkCellArray()
-    array.SetData(numpy_to_vtk(ends), numpy_to_vtk(ids))
+    array.SetData(_numbers(ends), _numbers(ids))
     made.SetCells(numpy_to_vtk(types), array)
     nodal = [variable for variable in variables if variable.nodal]
     _add_fields(blocks, made.GetPointData(), nodal, counts, "points", leave_out)

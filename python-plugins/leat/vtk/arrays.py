@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk
+from vtkmodules.vtkCommonDataModel import vtkFieldData
 
 HIDDEN_CELL, HIDDEN_POINT = 32, 2  # of vtkGhostType. Source: vtkDataSetAttributes
 _NO_ARRAY = {"c": "VTK has no complex numbers", "S": "it is text"}
@@ -24,6 +25,12 @@ def vtk_array(values, name):
     made = numpy_to_vtk(np.ascontiguousarray(values))
     made.SetName(name)
     return made
+
+
+def let_go():
+    """Of NumPy's arrays that VTK had. Python's side of one that VTK has freed stays until another one is held by VTK alone (in 9.2)."""
+    holder = vtkFieldData()
+    holder.AddArray(vtk_array(np.zeros(1), "nothing"))
 
 
 @dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The X server that ParaView draws by, where its build cannot draw without one and the user has none: Xvfb, which has no screen. It
+"""The X server that VTK draws by, where its build cannot draw without one and the user has none: Xvfb, which has no screen. It
 ends with this process. When it dies, another one takes its place; what still needs the dead one ends this process: Xlib knows no way to go
 on."""
 import ctypes
@@ -30,28 +30,31 @@ def is_needed():
 
 
 class Display:
-    """One for the process: the user's own where that answers, else an Xvfb. last_words: descriptor for what to say when it dies."""
+    """One for the process: the user's own where that answers, else an Xvfb. who: draws by it, for messages. last_words: descriptor for
+    what to say when it dies."""
 
-    def __init__(self, log, last_words):
-        self._server, self._log = None, log
+    def __init__(self, who, log, last_words):
+        self._server, self._who, self._log = None, who, log
         name = os.environ.get("DISPLAY", "")
         if not name or not _answers():
             if name:
-                log(f"DISPLAY={name} does not answer: ParaView draws by an Xvfb of its own")
+                log(f"DISPLAY={name} does not answer: {who} draws by an Xvfb of its own")
             self._start()
         self._end_with_it(last_words)
 
     def ensure(self):
-        """To be called before anything is drawn."""
+        """To be called before anything is drawn. False: another one was started, and no window of the one before may be touched."""
         if self._server and self._server.poll() is not None:
-            self._log("the X server that ParaView drew by has ended: another one was started")
+            self._log(f"the X server that {self._who} drew by has ended: another one was started")
             self._start()
+            return False
+        return True
 
     def _start(self):
         program = shutil.which("Xvfb")
         if not program:
-            raise NoDisplay("this ParaView draws through an X server, and there is neither a DISPLAY nor the program Xvfb: install it "
-                            "(Debian: apt install xvfb), or use a ParaView that draws without one (EGL or OSMesa)")
+            raise NoDisplay(f"this {self._who} draws through an X server, and there is neither a DISPLAY nor the program Xvfb: install it "
+                            f"(Debian: apt install xvfb), or use a {self._who} that draws without one (EGL or OSMesa)")
         cookies = _file_of_cookies()  # memory of ours, which the server inherits: nothing lies on the disk
         reader, writer = os.pipe()
         words = [program, "-displayfd", str(writer), "-auth", f"/proc/self/fd/{cookies}", "-nolisten", "tcp", "-noreset",
@@ -73,7 +76,7 @@ class Display:
     def _end_with_it(self, last_words):
         """Xlib ends the process in any case; here it says why."""
         def ends(_):
-            os.write(last_words, b"because the X server that ParaView drew by has ended\n")
+            os.write(last_words, f"because the X server that {self._who} drew by has ended\n".encode())
             os._exit(1)
         self._handler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(ends)  # kept as long as Xlib has it
         _xlib().XSetIOErrorHandler(self._handler)

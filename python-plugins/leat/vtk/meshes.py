@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each kind of mesh as a data object of VTK. Imports no VTK before one is made."""
+UNIFORM, RECTILINEAR, CURVILINEAR, UNSTRUCTURED, POINTS, AMR = range(1, 7)  # enum leat_mesh_kind
+
+
+def with_places(model, variables):
+    """These, and those that their meshes are made of."""
+    found = {variable.number for variable in variables}
+    for mesh in {variable.mesh.name: variable.mesh for variable in variables if variable.mesh}.values():
+        found.update(mesh.coordinates, mesh.cells)
+    return [model.variables[number] for number in sorted(found)]
+
+
+def grid_of(mesh, variables, iteration, leave_out):
+    """The mesh with these variables, all of which lie on it. leave_out(variable, why): for those that VTK cannot have there."""
+    from .arrays import why_not
+    on_it = []
+    for variable in variables:
+        if why := why_not(variable):
+            leave_out(variable, why)
+        else:
+            on_it.append(variable)
+    return _maker_of(mesh)(mesh, on_it, iteration, leave_out)
+
+
+def _maker_of(mesh):
+    if mesh.kind == AMR:
+        from .patches import amr_of
+        return amr_of
+    from . import cells, structured
+    return {UNSTRUCTURED: cells.unstructured_of, POINTS: cells.particles_of}.get(mesh.kind, structured.grid_of)
