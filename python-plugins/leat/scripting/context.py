@@ -7,6 +7,7 @@ import threading
 import numpy as np
 
 from ..names import did_you_mean
+from ..vtk.wish import Wish
 from . import (
     outputs,  # noqa: F401  what stores results is loaded before a script runs
     reductions,
@@ -35,6 +36,7 @@ class Context:
         self._script, self._iteration, self._services = script, iteration, services
         self._function = self._ds = None
         self.scalars, self.arrays = {}, {}  # what the script has made
+        self._pictures = set()
         self.traceback = ""  # all of it, where its functions failed
         self.servers_missing = 0
         self.from_node = next((node for node in map(node_of, iteration.products) if node is not None), None)
@@ -78,6 +80,32 @@ class Context:
         3 or 4). Returns the path."""
         good_name("image", name)
         return self._services.image(self._script.name, name, self.iteration, picture)
+
+    def picture(self, kind, variable, *, name=None, axis="z", at=None, values=None, color_by=None, range=None, colors="viridis",
+                camera=None, size=(800, 600), edges=False, radius=None):
+        """<output>/<script>/<name>-<iteration>.png: the variable on its mesh, drawn by VTK from what this server has of it. Returns the
+        path; None where there is nothing of it here.
+
+        kind "slice": a plane across `axis` at the place `at` (the middle); of a flat mesh all of it. "contour": where the variable has
+        these `values` (five between its least and greatest). "volume": rays through it; what is great is dense. "particles": the points of
+        its mesh as balls of `radius`.
+        name: "<variable>-<kind>" when it is not given. color_by: another variable of the mesh. range: (least, greatest) of the colours,
+        those of this iteration when it is not given. colors: a map of matplotlib. camera: the direction (x, y, z) from which one looks.
+        size: pixels. edges: also the borders of blocks, which are the patches of an amr mesh."""
+        self._expect_node("ctx.picture")
+        if self._iteration is None:
+            raise RuntimeError("ctx.picture after the function that ctx was given to has returned: what it would draw is gone")
+        name = f"{variable}-{kind}".replace("/", "_") if name is None else name
+        good_name("picture", name)
+        if name in self._pictures:
+            raise ValueError(f'ctx.picture: "{name}" was drawn already in iteration {self.iteration}: say name="..."')
+        wish = Wish(kind, variable, axis, at, values, color_by, range, colors, camera, size, edges, radius)
+        wish.check()
+        png = self._services.draw(wish, self._iteration)
+        if png is None:
+            return None
+        self._pictures.add(name)
+        return self._services.image(self._script.name, name, self.iteration, png)
 
     def set(self, parameter, value, scope="run"):
         """Steers the simulation: leat_get_* of all ranks return `value` from one and the same iteration on, a few after this one.

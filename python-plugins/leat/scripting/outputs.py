@@ -111,11 +111,14 @@ def _as_text(value):
 
 
 def write_image(folder, name, iteration, picture):
-    """<folder>/<name>-<iteration>.png; appears whole. picture: a matplotlib figure, a 2-D array, or (h, w, 3 or 4) bytes."""
+    """<folder>/<name>-<iteration>.png; appears whole. picture: a matplotlib figure, a 2-D array, (h, w, 3 or 4) bytes,
+    or the bytes of such a file."""
     path = pathlib.Path(folder) / f"{name}-{iteration:0{_DIGITS}d}.png"
     with _whole(path, "wb") as file:
         if hasattr(picture, "savefig"):
             picture.savefig(file, format="png")
+        elif isinstance(picture, bytes):
+            file.write(picture)
         else:
             _write_array(file, np.asarray(picture), name)
     return path

@@ -10,6 +10,8 @@ import sys
 import time
 from dataclasses import dataclass
 
+from ..vtk.painter import Painter
+
 GOOD, BAD, USAGE = 0, 1, 2  # as server/cli/programs.hpp has them
 _MOST_FAILURES = 3          # in a row; what <folder failures="..."> has by default
 _REDRAW_SECONDS = 0.1
@@ -88,6 +90,7 @@ class Services:
         self.model, self.current = model, ""
         self._nodes = nodes
         self._output, self._say = output, say
+        self._painter = Painter(lambda text: self.log("warning", text), sys.stderr.fileno())
 
     def log(self, level, text):
         self._say(f'script "{self.current}": {text}')
@@ -111,6 +114,9 @@ class Services:
     def image(self, script, name, iteration, picture):
         from . import outputs
         return outputs.write_image(self._output / script, name, iteration, picture)
+
+    def draw(self, wish, iteration):
+        return self._painter.draw(wish, iteration, self.has_all_ranks)
 
 
 class Progress:

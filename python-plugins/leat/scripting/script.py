@@ -9,6 +9,7 @@ import tokenize
 import traceback
 import types
 
+from ..vtk.meshes import with_places
 from .context import Context
 from .coordinates import beside
 from .declare import declarations_of
@@ -188,8 +189,9 @@ class Script(ScriptFile):
                     self.model.event(name)
             except LookupError as error:
                 raise ScriptError(f"{each.place}: {error.args[0]}") from None
-            functions.append(Function(each, variables, [self.model.by_name[name] for name in beside(self.model, each.variables or ())],
-                                      events))
+            places = {v.name: v for v in with_places(self.model, variables or ())}  # which ctx.picture draws them at
+            others = {name: self.model.by_name[name] for name in beside(self.model, each.variables or ())}
+            functions.append(Function(each, variables, [v for v in {**places, **others}.values() if v not in (variables or ())], events))
         return functions
 
 

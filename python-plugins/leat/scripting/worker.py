@@ -9,6 +9,7 @@ import threading
 import time
 import types
 
+from ..vtk.painter import Painter
 from .parent import die_with_parent
 
 _SOCKET, CRASH_FILE, _CONSTANTS = 3, 4, 5
@@ -78,6 +79,7 @@ class Services:
         self.model, self.has_all_ranks = model, has_all_ranks
         self._channel, self._output = channel, output
         self._place = None
+        self._painter = Painter(lambda text: self.log("warning", text), CRASH_FILE)
 
     def log(self, level, text):
         self._channel.send({"kind": "log", "level": level, "text": text})
@@ -124,6 +126,9 @@ class Services:
     def image(self, script, name, iteration, picture):
         from . import outputs
         return outputs.write_image(os.path.join(self._output, script), name, iteration, picture)
+
+    def draw(self, wish, iteration):
+        return self._painter.draw(wish, iteration, self.has_all_ranks)
 
 
 def _varying(variables):
