@@ -13,6 +13,7 @@ from picture_run import debians_python
 EXAMPLES = ["heat_c", "shallow_water_fortran", "lammps", "md_tbb", "amr_advection"]
 SAVED = re.compile(r"`([\w./]+\.(?:py|c|xml))`:\n\n```\w+\n(.*?)```", re.S)
 COMMANDS = re.compile(r"```sh\n(.*?)```", re.S)
+SCRIPTS = re.compile(r"<scripts>.*?</scripts>", re.S)
 MADE = re.compile(r"!\[[^]]*\]\((\S+\.png)\)\n\n\*`([^`]+\.png)`")  # a picture of the page, and under it the file that it is
 SECONDS = 120
 
@@ -41,14 +42,15 @@ def prepared(folder):
 
 
 def run(text, folder, environment, scripts):
-    """scripts: element for XML files that have none."""
+    """scripts: element for the XML, if the text has none of its own."""
+    own = SCRIPTS.search(text)
     for name, code in SAVED.findall(text):
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(code)
     for path in folder.glob("*.xml"):
-        xml = re.sub(r"<scripts>.*?</scripts>", "", path.read_text(), flags=re.S)
-        path.write_text(xml.replace("</simulation>", scripts + "\n</simulation>"))
+        xml = SCRIPTS.sub("", path.read_text())
+        path.write_text(xml.replace("</simulation>", f"{own[0] if own else scripts}\n</simulation>"))
     for commands in COMMANDS.findall(text):
         done = subprocess.run(["bash", "-e", "-c", commands], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=SECONDS)
