@@ -38,6 +38,19 @@ def _all_of(grids):
         return next(iter(grids.values()))
     whole = vtkMultiBlockDataSet()
     for number, (name, grid) in enumerate(grids.items()):
-        whole.SetBlock(number, grid)
+        whole.SetBlock(number, _as_block(grid))
         whole.GetMetaData(number).Set(whole.NAME(), name)
     return whole
+
+
+def _as_block(grid):
+    """VTK has no AMR inside of a multi-block: there its patches, the coarsest first, are blocks."""
+    from vtkmodules.vtkCommonDataModel import vtkMultiBlockDataSet
+    if not hasattr(grid, "GetNumberOfLevels"):
+        return grid
+    patches = vtkMultiBlockDataSet()
+    for level in range(grid.GetNumberOfLevels()):
+        for number in range(grid.GetNumberOfDataSets(level)):
+            patches.SetBlock(patches.GetNumberOfBlocks(), grid.GetDataSet(level, number))
+            patches.GetMetaData(patches.GetNumberOfBlocks() - 1).Set(patches.NAME(), f"level {level} patch {number}")
+    return patches
