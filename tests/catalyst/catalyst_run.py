@@ -45,6 +45,11 @@ def complaints(log):
     return re.findall(r".*(?:warning|error): script .*", log)
 
 
+def errors_in(log, script, iteration):
+    """What it says of this script there, with all lines."""
+    return "".join(re.findall(rf'error: script "{script}", iteration {iteration}: .*(?:\n(?!\d{{4}}-).*)*', log))
+
+
 def image(path):
     """Bytes (height, width, 3) of a PNG."""
     from matplotlib.image import imread

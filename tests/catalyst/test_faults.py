@@ -6,21 +6,25 @@ import signal
 
 import h5py
 import numpy as np
-import pytest
 from arrays_run import write_arrays
-from catalyst_run import BOX, config, draw, paraview_python
+from catalyst_run import BOX, config, draw, errors_in, paraview_python
 from control_run import wait_until
 from test_scripts import arrays, lines, put
 
-BAD = '''
+# What a script does in iteration 1, 2, ..., and what the log says of it. Those that end its process make ParaView start anew.
+BAD = [("os.abort()", "killed by signal 6"), ("ctypes.string_at(0)", "killed by signal 11"), ("os._exit(7)", "ended with status 7"),
+       ("os.kill(os.getpid(), 9)", "killed by signal 9"), ("eat()", "MemoryError"),
+       ("from paraview.vtk import vtkDoubleArray; vtkDoubleArray().SetNumberOfTuples(1 << 40)", "killed by signal 6")]
+DOES = '''
 import ctypes, os
 def tell(*words):
     with open("told.txt", "a") as file:
         print(*words, file=file)
+def eat():
+    x = []
+    while True: x.append(bytes(1 << 24))
 def catalyst_execute(info):
     tell(info.timestep)
-    if info.timestep == 1:
-        {}
 '''
 DRAWN = '''
 view = CreateRenderView(ViewSize=[20, 10])
@@ -36,18 +40,27 @@ def expect_all_stored(folder, count):
         assert np.array_equal(file["temperature"][:, 0, 0, 0], np.arange(count))
 
 
-@pytest.mark.parametrize("how, said", [
-    ("os.abort()", "killed by signal 6"), ("ctypes.string_at(0)", "killed by signal 11"), ("os._exit(7)", "ended with status 7"),
-    ("os.kill(os.getpid(), 9)", "killed by signal 9"), ("while True: pass", "it took longer than"),
-    ("x = []\n        while True: x.append(bytes(1 << 24))", "MemoryError"),
-    ("from paraview.vtk import vtkDoubleArray; vtkDoubleArray().SetNumberOfTuples(1 << 40)", "killed by signal 6")])
-def test_a_script_that_aborts_hangs_or_eats_memory(tmp_path, how, said):
-    put(tmp_path, BAD.format(how))
-    limit = 20 if "pass" in how else 60
-    log = draw(tmp_path, BOX, arrays(4), tmp_path / "pipe.py", attributes=f'timeout="{limit}s"', of_scripts='memory="1GiB"')
-    expect_all_stored(tmp_path, 4)
-    assert lines(tmp_path) == ["0", "1", "2", "3"], log
-    assert 'script "pipe", iteration 1: ' in log and said in log and "1 FAILED" in log, log
+def doing(each):
+    """A script that does so in iteration 1, 2, ..."""
+    return DOES + "".join(f"    if info.timestep == {number}: {how}\n" for number, how in enumerate(each, 1))
+
+
+def test_a_script_that_aborts_or_eats_memory_loses_those_iterations(tmp_path):
+    put(tmp_path, doing([how for how, _ in BAD]))
+    count = len(BAD) + 2
+    log = draw(tmp_path, BOX, arrays(count), tmp_path / "pipe.py", attributes='timeout="60s" failures="9"', of_scripts='memory="1GiB"')
+    expect_all_stored(tmp_path, count)
+    assert lines(tmp_path) == [str(i) for i in range(count)] and f"{len(BAD)} FAILED" in log, log
+    for number, (_, said) in enumerate(BAD, 1):
+        assert said in errors_in(log, "pipe", number), log
+
+
+def test_a_script_that_hangs_is_ended(tmp_path):
+    put(tmp_path, DOES + "    while info.timestep == 1: pass\n")
+    log = draw(tmp_path, BOX, arrays(3), tmp_path / "pipe.py", attributes='timeout="20s"')
+    expect_all_stored(tmp_path, 3)
+    assert lines(tmp_path) == ["0", "1", "2"], log
+    assert 'script "pipe", iteration 1: ' in log and "it took longer than" in log and "1 FAILED" in log, log
 
 
 def processes(run):
@@ -116,23 +129,23 @@ def catalyst_execute(info):
     assert [picture(tmp_path, i).exists() for i in (0, 2)] == [True, True], log
 
 
-@pytest.mark.parametrize("who", ["worker", "leatd"])
-def test_no_x_server_outlives_a_kill(tmp_path, monkeypatch, who):
+def test_no_x_server_outlives_a_kill_of_its_worker_or_of_leatd(tmp_path, monkeypatch):
     without_display(monkeypatch)
     put(tmp_path, DRAWN)
-    seen = []
 
     def kill(run, iteration):
-        if iteration == 0:
-            wait_until(picture(tmp_path, 0).exists, "the first picture")
-            seen.extend(processes(run))
-            x = xvfb_of(run)
-            worker = next(pid for pid, name in processes(run).items() if pid != x and "python" in name)
-            os.kill(worker if who == "worker" else run.server(), signal.SIGKILL)
-            wait_until(lambda: not any(alive(pid) for pid in seen), "the end of all that was there")
+        if iteration == 2:
+            return
+        wait_until(picture(tmp_path, iteration).exists, "the picture")
+        seen = list(processes(run))
+        x = xvfb_of(run)
+        worker = next(pid for pid, name in processes(run).items() if pid != x and "python" in name)
+        os.kill(worker if iteration == 0 else run.server(), signal.SIGKILL)
+        wait_until(lambda: not any(alive(pid) for pid in seen), "the end of all that was there")
+        assert len(seen) >= 2
     log = write_arrays(tmp_path, config(BOX, tmp_path / "pipe.py"), arrays(3), kill)
     expect_all_stored(tmp_path, 3)
-    assert len(seen) >= 2 and picture(tmp_path, 2).exists(), log
+    assert picture(tmp_path, 2).exists(), log
 
 
 def alive(pid):
