@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """ctx.picture of each kind on each kind of mesh, by Debian's VTK with Xvfb and by the newest from PyPI without any X server: the colours
 at places whose values are known, and areas of shapes that are known. One run of two ranks with each VTK."""
+import subprocess
+
 import numpy as np
 import pytest
 from judges import environment
+from leat_run import BUILD
 from picture_run import at_shares, box_of, colour_of, coloured, debians_python, draw, expect_colours, image
 
 DATA = """
@@ -36,10 +39,15 @@ DATA = """
 <layout name="line" type="double" dimensions="7" global="7"/><variable name="profile" layout="line"/>
 <layout name="waves" type="complex64" dimensions="3,5" global="3,5"/><variable name="wave" layout="waves"/>
 <variable name="holes" layout="layer" mesh="box"/>
+<variable name="wild" layout="loose"/>
+<mesh name="lost" type="points" coordinates="lx"/><variable name="lx" layout="points"/><variable name="number" layout="atom" mesh="lost"/>
+<mesh name="deep" type="amr" levels="2" ratio="2" origin="0,0,0" spacing="1,1,1"/>
+<layout name="cube_patch" type="double" dimensions="4,4,4" names="z,y,x"/><variable name="heat" layout="cube_patch" mesh="deep"/>
 """
 LAYER = np.arange(6 * 8.0).reshape(6, 8)
 X, Y, Z = (np.mgrid[:20, :20, :20][axis] * 0.05 + 0.025 for axis in (2, 1, 0))
 RADII, ANGLES = np.linspace(1, 2, 5)[:, None], np.linspace(0, 2 * np.pi, 41)
+WILD = [[1, 2, 3, 4, 5], [np.nan, np.inf, -np.inf, 1e308, -1e308], [5, 4, 3, 2, 1]]
 PLACES = np.array([[0, 0, 0], [2, 0, 0], [0, 1, 0], [2, 1, 0.0]])
 
 
@@ -71,12 +79,14 @@ def arrays():
                     ("stress", 0): np.array([0, 1.0]) + 2 * rank, ("flow", 0): np.array([[3, 4.0, 0]] * 4) * (1 + rank),
                     ("x", 0): np.array([[0, 0, 0], [4, 0, 0.0]]) + [0, 0, 3.0 * rank],
                     ("atoms/type", 0): np.array([1, 2], "i4") + 2 * rank,
-                    ("dye", 0): np.arange(16.0).reshape(4, 4) + 16 * rank, ("square", "level"): [0, 0, 0] if rank == 0 else [1, 2, 2]})
+                    ("dye", 0): np.arange(16.0).reshape(4, 4) + 16 * rank, ("square", "level"): [0, 0, 0] if rank == 0 else [1, 2, 2],
+                    ("heat", 0): np.arange(64.0).reshape(4, 4, 4) + 64 * rank, ("deep", "level"): [rank, 2 * rank, 2 * rank, 2 * rank]})
         ranks.append(own)
     ranks[0].update({("px", 0): np.array([0, 1, 3, 7.0]), ("py", 0): np.array([0, 1, 4.0]),
                      ("n", 0): np.arange(6, dtype="i4").reshape(2, 3), ("cx", 0): RADII * np.cos(ANGLES), ("cy", 0): RADII * np.sin(ANGLES),
                      ("angle", 0): np.broadcast_to(np.arange(40.0), (4, 40)), ("bare", 0): np.arange(15.0).reshape(3, 5),
-                     ("profile", 0): np.arange(7.0), ("wave", 0): np.zeros((3, 5), "c8")})
+                     ("wild", 0): np.array(WILD), ("lx", 0): np.array([[0, 0, 0], [3, 0, 0], [np.nan, 1, 0], [0, np.inf, 0], [0, 3.0, 0]]),
+                     ("number", 0): np.arange(5, dtype="i4"), ("profile", 0): np.arange(7.0), ("wave", 0): np.zeros((3, 5), "c8")})
     return ranks
 
 
@@ -102,6 +112,13 @@ CALLS = [
     'picture("amr", "slice", "dye", edges=True)',
     'picture("amr_line", "contour", "dye", values=10)',
     'picture("bare", "slice", "bare")',
+    'picture("wild", "slice", "wild")',
+    'picture("wild_line", "contour", "wild", values=2.5)',
+    'picture("lost", "particles", "number", radius=0.5)',
+    'picture("deep", "slice", "heat", at=2.2, range=(0, 127))',
+    'picture("deep_contour", "contour", "heat", values=50)',
+    'picture("deep_volume", "volume", "heat")',
+    'picture("above", "contour", "r", values=[0.3], camera=(0, 0, 1), color_by="height")',
     'picture("bare_line", "contour", "bare", values=[7])',
     'picture("holes", "slice", "holes", axis="y", at=2.1, range=(0, 347))',
     'picture("gray", "slice", "bare", colors="gray", size=(300, 200))',
@@ -121,19 +138,28 @@ CALLS = [
     'picture("axis", "slice", "T", axis="w")',
     'picture("size", "slice", "T", size=(1, 1))',
     'picture("range", "slice", "T", range=(2, 1))',
+    'picture("infinite", "slice", "T", range=(0, float("inf")))',
+    'picture("radius", "particles", "x", radius=-1)',
+    'picture("camera", "contour", "r", camera=(0, 0, 0))',
 ]
 
 
 @pytest.fixture(scope="module", params=["debian", "newest"])
 def drawn(request, tmp_path_factory):
-    """(what ctx.picture gave or raised, the log, function that reads a picture)."""
+    """(what ctx.picture gave or raised, the log, function that reads a picture, ...)."""
     folder = tmp_path_factory.mktemp(request.param)
     python = debians_python() if request.param == "debian" else environment() / "bin/python"
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("DISPLAY", raising=False)
         log, told = draw(folder, python, DATA, arrays(), CALLS)
     assert told, log
-    return told, log, lambda name: image(folder / f"run-scripts/draws/{name}-000000.png")
+    return told, log, lambda name: image(folder / f"run-scripts/draws/{name}-000000.png"), (folder, python)
+
+
+@pytest.fixture
+def stored(drawn):
+    """(folder of the run, Python)."""
+    return drawn[3]
 
 
 def centres(count, weights=None):
@@ -197,7 +223,7 @@ def test_a_contour_of_a_sphere_has_its_area_and_the_colours_of_another_variable(
 
 
 def test_contours_leave_out_what_is_no_number_and_may_be_empty(drawn):
-    told, log, picture = drawn
+    told, log, picture, _ = drawn
     assert coloured(picture("spheres")).mean() > 0.05
     assert told["nowhere"] != "None" and not coloured(picture("nowhere")).any() and "FAILED" not in log
 
@@ -302,6 +328,37 @@ def test_a_contour_of_a_flat_mesh_is_a_line(drawn):
         assert (box[1] - rows.mean()) / (box[1] - box[0]) == pytest.approx(up, abs=0.02)
 
 
+def test_infinities_have_the_colours_of_the_ends_and_no_place(drawn):
+    box = box_of(coloured(drawn[2]("bare")))
+    up, across = np.meshgrid(centres(3), centres(5), indexing="ij")
+    expected = colour_of(np.nan_to_num(WILD), 1, 5)
+    expected[1, 0] = 191
+    expect_colours(at_shares(drawn[2]("wild"), box, across, up), expected)
+    assert drawn[0]["wild_line"].endswith(".png")
+    middles, counts = blobs(drawn[2]("lost"), [0, 1, 4], 0, 4)
+    length = middles[1][0] - middles[0][0]
+    assert np.allclose(middles[2] - middles[0], [0, -length], atol=4) and (counts > 1000).all(), "two atoms are nowhere"
+
+
+def test_patches_in_three_dimensions(drawn):
+    """z = 2.2 is in the coarse layer 2 and, where the finer patch is, from 1 to 3, in its layer 2."""
+    picture = drawn[2]("deep")
+    box, shares = box_of(coloured(picture)), centres(4)
+    up, across = np.meshgrid(shares, shares, indexing="ij")
+    is_under = np.zeros((4, 4), bool)
+    is_under[1:3, 1:3] = True
+    layer = np.arange(16).reshape(4, 4) + 32
+    expect_colours(at_shares(picture, box, across, up)[~is_under], colour_of(layer, 0, 127)[~is_under])
+    up, across = np.meshgrid(0.25 + 0.5 * shares, 0.25 + 0.5 * shares, indexing="ij")
+    expect_colours(at_shares(picture, box, across, up), colour_of(layer + 64, 0, 127))
+    assert coloured(drawn[2]("deep_contour")).mean() > 0.01 and coloured(drawn[2]("deep_volume")).mean() > 0.05
+
+
+def test_who_looks_along_z_has_y_upwards(drawn):
+    found = box_of(coloured(drawn[2]("above")))
+    assert found[1] - found[0] == pytest.approx(0.6 * pixels_of_cube(drawn), rel=0.02) and ratio(found) == pytest.approx(1, rel=0.02)
+
+
 def test_what_nobody_wrote_is_left_out_and_what_is_no_number_is_grey(drawn):
     picture, box = drawn[2]("holes"), box_of(coloured(drawn[2]("across_y")))
     box = tuple(round(side * ratio) for side, ratio in zip(box, (1.5, 1.5, 1.6, 1.6)))  # that is 500 x 400
@@ -319,13 +376,26 @@ def test_what_nobody_wrote_is_left_out_and_what_is_no_number_is_grey(drawn):
     ("other", 'color_by="stress": it does not lie on the mesh of "T"'), ("no_points", '"T" does not lie on a mesh of type "points"'),
     ("points", 'lies on a mesh of type "points": draw "particles"'), ("flat", '"dye" lies in a plane: draw a "slice"'),
     ("twice", 'was drawn already in iteration 0: say name="..."'), ("a/b", "it has a slash"), ("axis", '"x", "y" or "z" is expected'),
-    ("size", "(width, height) in pixels is expected"), ("range", "(least, greatest) is expected")])
+    ("size", "(width, height) in pixels is expected"), ("range", "range=(2, 1): (least, greatest) is expected"),
+    ("infinite", "(least, greatest) is expected"), ("radius", "a number above 0 is expected"), ("camera", "the direction (x, y, z)")])
 def test_what_cannot_be_drawn_is_said(drawn, name, said):
     assert said in drawn[0][name]
 
 
+def test_a_stored_run_gives_the_same_pictures(tmp_path, stored):
+    """But for holes: a file has NaN there, which is grey."""
+    folder, python = stored
+    words = [BUILD / "bin/leat", "replay", folder / "run.h5", folder / "draws.py", "--interpreter", python, "--output", tmp_path / "out"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = {path.name: path.read_bytes() for path in (folder / "run-scripts/draws").iterdir()}
+    again = {path.name: path.read_bytes() for path in (tmp_path / "out/draws").iterdir()}
+    assert set(made) == set(again)
+    assert [name for name in made if made[name] != again[name]] == ["holes-000000.png"]
+
+
 def test_texts_are_not_cut_off_and_nothing_is_said_that_is_no_error(drawn):
-    told, log, picture = drawn
+    told, log, picture, _ = drawn
     for name in ("slice", "border", "across_x", "sphere", "even", "plate", "ring", "body", "by_type", "amr", "bare"):
         found = picture(name)
         inside = found[3:-3, 3:-3]

@@ -50,7 +50,11 @@ def test_the_how_to(tmp_path):
     page_run.run(text, folder, environment, scripts.replace("<folder ", '<folder when-slow="wait" '))
     names = sorted(path.name for path in (folder / "heat-scripts/plate").iterdir())
     assert names == [f"temperature-slice-{i:06d}.png" for i in range(0, 41, 10)]
-    expect_alike(folder / "heat-scripts/plate/temperature-slice-000040.png", ROOT / "docs/pictures/draw-pictures.png")
+    made = folder / "heat-scripts/plate/temperature-slice-000040.png"
+    expect_alike(made, ROOT / "docs/pictures/draw-pictures.png")
+    (replay,) = re.findall(r"`(leat replay [^`]*)`", text)
+    page_run.run(f"```sh\n{replay}\n```", folder, environment, scripts)
+    assert (folder / "heat-replay/plate" / made.name).read_bytes() == made.read_bytes(), "a stored run gives the same picture"
 
 
 def test_the_how_to_names_all_parameters_and_kinds():

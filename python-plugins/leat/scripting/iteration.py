@@ -49,6 +49,10 @@ class Iteration:
                 block.ghosts = ((0, 0),) * block.data.ndim
         return blocks
 
+    def parts(self, name):
+        """Its blocks without ghosts, or one that is the whole of it where no more is known."""
+        return self.blocks(name)
+
     def own_values(self, name):
         """Arrays that have each value of the variable once, without ghosts and without cells that nobody of here has."""
         return [block.data for block in self.blocks(name)]

@@ -196,6 +196,16 @@ class StoredIteration(Iteration):
         """The file has one array of it, and not the blocks."""
         return name in self._here and self._here[name].layout == "global"
 
+    def parts(self, name):
+        if not self.is_whole(name):
+            return super().parts(name)
+        data = self.array(name).data
+        return [Block(0, 0, data.shape, (0,) * data.ndim, ((0, 0),) * data.ndim, data)]
+
+    def global_extent(self, name):
+        """Of the whole, where the variable has one."""
+        return self.array(name).data.shape
+
     def own_values(self, name):
         return [self.array(name).data] if self.is_whole(name) else super().own_values(name)
 

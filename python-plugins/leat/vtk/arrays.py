@@ -59,7 +59,7 @@ class Part:
 
 def part_of(iteration, variable):
     """Its blocks as one array, without ghosts: each cell comes from the rank whose own it is. None where nothing was written."""
-    blocks = [block for block in iteration.blocks(variable.name) if block.data.size]
+    blocks = [block for block in iteration.parts(variable.name) if block.data.size]
     if not blocks:
         return None
     lows = np.array([block.position or (0,) * block.data.ndim for block in blocks])

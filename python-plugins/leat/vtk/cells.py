@@ -20,7 +20,7 @@ class _Blocks:
 
     def of(self, variable):
         """{} where nobody wrote it."""
-        blocks = self._iteration.blocks(variable.name) if variable.name in self._here else []
+        blocks = self._iteration.parts(variable.name) if variable.name in self._here else []
         return {(block.rank, block.block): block.data for block in blocks}
 
     def points(self, mesh):

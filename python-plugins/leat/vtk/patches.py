@@ -15,7 +15,7 @@ def amr_of(mesh, variables, iteration, leave_out):
         if variable.nodal:
             leave_out(variable, "VTK's AMR has values in cells only, and it has some at nodes")
             continue
-        for block in iteration.blocks(variable.name):
+        for block in iteration.parts(variable.name):
             if block.level is not None and block.data.size:
                 patches.setdefault((block.level, block.rank, block.block), (block.position, []))[1].append((variable, block.data))
     made = vtkOverlappingAMR()

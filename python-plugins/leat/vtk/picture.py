@@ -9,7 +9,7 @@ from .colours import map_called
 from .meshes import grid_of
 from .pieces import Pieces
 from .ticks import text_of
-from .view import Layout, View, across
+from .view import Layout, across, from_camera
 from .wish import variables_and_mesh
 
 _TOWARDS = 1.0, -1.6, 0.9  # the eye, where the camera is not said
@@ -82,7 +82,7 @@ class _Drawing:
     def png(self):
         layout, self._colours = Layout(*map(int, self._wish.size)), map_called(self._wish.colors)
         self._range = self._range_of_colours()
-        view = (View(layout, self._low, self._high, self._wish.camera or _TOWARDS, (0, 0, 1)) if self._across is None else
+        view = (from_camera(layout, self._low, self._high, self._wish.camera or _TOWARDS) if self._across is None else
                 across(layout, self._low, self._high, self._across))
         canvas = Canvas(layout, view)
         for actor in getattr(self, f"_{self._wish.kind}")(view):
@@ -124,7 +124,7 @@ class _Drawing:
         return [actors.volume_of(shapes.image_of(self._pieces, array_name(self._variables[0]), low), self._colours, low, high)]
 
     def _particles(self, view):
-        points = shapes.together(self._pieces.parts)
+        points = shapes.together([shapes.points_of(part) for part in self._pieces.parts])
         return [actors.spheres_of(self._actor(points, self._across is not None), max(1.0, 2 * self._radius * view.pixels))]
 
     def _boxes(self):

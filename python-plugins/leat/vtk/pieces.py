@@ -8,6 +8,7 @@ from vtkmodules.vtkFiltersCore import vtkCellDataToPointData, vtkThreshold
 from .arrays import vtk_array
 
 _GHOSTS, _FINITE = "vtkGhostType", "leat finite"
+_MOST = 1e300  # of a value
 _POINT, _CELL = vtkDataObject.POINT, vtkDataObject.CELL
 
 
@@ -16,9 +17,9 @@ class Pieces:
 
     def __init__(self, data, names):
         whole = [part for part in _leaves(data) if part.GetNumberOfCells() and all(_where(part, name) is not None for name in names)]
-        self.boxes = [part.GetBounds() for part in whole]
         self.vectors = {name for part in whole for name in names if _array(part, name).GetNumberOfComponents() > 1}
         self.parts = [part for part in (_seen(part, names) for part in whole) if part.GetNumberOfCells()]
+        self.boxes = [box for box in (part.GetBounds() for part in whole) if np.isfinite(box).all()] or [p.GetBounds() for p in self.parts]
 
     def bounds(self):
         """(low, high): corners (x, y, z) of all of it."""
@@ -26,8 +27,8 @@ class Pieces:
         return each[:, ::2].min(0), each[:, 1::2].max(0)
 
     def range_of(self, name):
-        """Least and greatest finite value; None where there is none."""
-        finite = [values[np.isfinite(values)] for values in (vtk_to_numpy(_array(part, name)) for part in self.parts)]
+        """Least and greatest value that is a number and no infinity; None where there is none."""
+        finite = [values[np.abs(values) < _limit_of(values)] for values in (vtk_to_numpy(_array(part, name)) for part in self.parts)]
         finite = [values for values in finite if values.size]
         return (float(min(map(np.min, finite))), float(max(map(np.max, finite)))) if finite else None
 
@@ -80,12 +81,28 @@ def _seen(part, names):
         values = _array(part, name)
         if values.GetNumberOfComponents() > 1:
             values = vtk_array(np.linalg.norm(vtk_to_numpy(values), axis=1), name)
-        _attributes(made, _where(part, name)).AddArray(values)
+        _attributes(made, _where(part, name)).AddArray(_bounded(values, name))
+    if part.IsA("vtkPointSet") and not (at := np.isfinite(vtk_to_numpy(part.GetPoints().GetData())).all(axis=1)).all():
+        made.GetPointData().AddArray(vtk_array(at.astype("u1"), _FINITE))
+        made = _only_finite(made, _POINT)
     where = _where(part, _GHOSTS)
     if where is None:
         return made
     _attributes(made, where).AddArray(vtk_array((vtk_to_numpy(_array(part, _GHOSTS)) == 0).astype("u1"), _FINITE))
     return _only_finite(made, where)
+
+
+def _limit_of(values):
+    return _MOST if values.dtype == np.float64 else np.inf if values.dtype.kind != "f" else np.finfo(values.dtype).max
+
+
+def _bounded(array, name):
+    """VTK aborts over colours of infinities, and of numbers whose difference is one: they become as great as it can tell."""
+    values = vtk_to_numpy(array)
+    limit = _limit_of(values)
+    if values.dtype.kind != "f" or not (np.abs(values) > limit).any():
+        return array
+    return vtk_array(np.clip(values, -limit, limit), name)
 
 
 def _finite(part, name):

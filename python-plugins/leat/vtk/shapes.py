@@ -19,6 +19,11 @@ def surface_of(parts):
     return together([_out_of(vtkGeometryFilter(), part) for part in parts])
 
 
+def points_of(part):
+    """As vtkPolyData, also where some have been left out."""
+    return part if part.IsA("vtkPolyData") else _out_of(vtkGeometryFilter(), part)
+
+
 def cut_of(parts, axis, place):
     """Where the plane across this axis (0, 1, 2) goes through them."""
     plane = vtkPlane()

@@ -28,7 +28,7 @@ def _grids_of_blocks(make, iteration, shown, axes):
     """Of each rank and block one, with its own part of the axes where it has one, else all of them."""
     blocks = {}
     for variable in [*shown, *axes]:
-        for block in iteration.blocks(variable.name):
+        for block in iteration.parts(variable.name):
             blocks.setdefault((block.rank, block.block), {})[variable.name] = Part(np.zeros(block.data.ndim, int), block.data)
             if variable in shown and make.mesh.kind == UNIFORM and block.position:
                 blocks[block.rank, block.block][variable.name].low = np.array(block.position)

@@ -53,6 +53,12 @@ class View:
         return self.middle + self.pixels * self._flat(places)
 
 
+def from_camera(layout, low, high, towards):
+    """From this direction, with z upwards; with y upwards for who looks along z."""
+    is_along_z = np.linalg.norm(np.asarray(towards, float)[:2]) < 1e-6 * np.linalg.norm(towards)
+    return View(layout, low, high, towards, [0, 1, 0] if is_along_z else [0, 0, 1])
+
+
 def across(layout, low, high, axis):
     """At a plane across this axis: what comes first along the others is left and below."""
     return View(layout, low, high, _ACROSS[axis], [0, 1, 0] if axis == 2 else [0, 0, 1])

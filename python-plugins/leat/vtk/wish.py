@@ -10,6 +10,7 @@ from .meshes import POINTS, UNIFORM
 
 KINDS = "slice", "contour", "volume", "particles"
 _MOST_PIXELS = 8192  # of a side
+_MOST = 1e300        # of a number
 
 
 @dataclass
@@ -36,16 +37,27 @@ class Wish:
                              "; there are: " + ", ".join(KINDS)))
         if self.axis not in ("x", "y", "z"):
             raise ValueError(f'axis={self.axis!r}: "x", "y" or "z" is expected')
-        if self.values is not None:
-            self.values = sorted(map(float, np.atleast_1d(self.values)))
-        if self.range is not None:
-            self.range = tuple(map(float, self.range))
-            if len(self.range) != 2 or not self.range[0] < self.range[1]:
-                raise ValueError(f"range={self.range}: (least, greatest) is expected")
-        if self.camera is not None and (len(self.camera) != 3 or not np.linalg.norm(self.camera) > 0):
-            raise ValueError(f"camera={self.camera}: the direction (x, y, z) from which one looks is expected")
-        if len(self.size) != 2 or not all(100 <= side <= _MOST_PIXELS for side in self.size):
-            raise ValueError(f"size={self.size}: (width, height) in pixels is expected, each from 100 to {_MOST_PIXELS}")
+        self._take("values", "numbers are expected", None, lambda values: True)
+        self._take("range", "(least, greatest) is expected", 2, lambda limits: limits[0] < limits[1])
+        self._take("camera", "the direction (x, y, z) from which one looks is expected", 3, any)
+        self._take("size", f"(width, height) in pixels is expected, each from 100 to {_MOST_PIXELS}", 2,
+                   lambda sides: 100 <= min(sides) and max(sides) <= _MOST_PIXELS)
+        for name in ("at", "radius"):
+            self._take(name, "a number is expected" if name == "at" else "a number above 0 is expected", 1,
+                       lambda number, name=name: name == "at" or number[0] > 0)
+
+    def _take(self, name, expected, count, is_good):
+        """What was given becomes plain numbers: a list of `count`; of 1 a number. None stays."""
+        given = getattr(self, name)
+        if given is None:
+            return
+        try:
+            numbers = np.atleast_1d(np.asarray(given, float)).tolist()
+        except (TypeError, ValueError):
+            numbers = [np.nan]
+        if (count and len(numbers) != count) or not all(abs(number) <= _MOST for number in numbers) or not is_good(numbers):
+            raise ValueError(f"{name}={given!r:.60}: {expected}")
+        setattr(self, name, numbers[0] if count == 1 else sorted(numbers) if name == "values" else numbers)
 
 
 def variables_and_mesh(wish, model):
