@@ -20,7 +20,7 @@ from leat_run import BUILD, xml  # noqa: E402
 MIB = 1 << 20
 LOG = f'<scripts interpreter="{sys.executable}"><script file="plan.json" form="graph"/></scripts><log level="error"/>'
 FIELD = ('<layout name="field" type="double" dimensions="{0}"/><variable name="a" layout="field"/>'
-         f'<layout name="never" type="double" dimensions="1"/><variable name="b" layout="never"/>')
+         '<layout name="never" type="double" dimensions="1"/><variable name="b" layout="never"/>')
 NO_STORE = f'<store name="out" library="{BUILD}/lib/leat/bench/discard.so"/>'
 MAKE = """
     import time

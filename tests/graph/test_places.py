@@ -12,8 +12,9 @@ from leat_run import BUILD, Run, xml
 from nodes_run import NodesRun
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "staging"))
-from staging_run import StagingRun, staged  # noqa: E402
 import subprocess  # noqa: E402
+
+from staging_run import StagingRun, staged  # noqa: E402
 
 DATA = '<layout name="row" type="double" dimensions="8" names="x"/><variable name="a" layout="row"/>'
 NUMBERS = range(4)

@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import clusters
+import graphs
 import groups
 import h5py
 import networks
@@ -414,6 +415,7 @@ SCENARIOS = {
     "killed and stopped while it starts": (start_disturbed, 1),
     "two containers, servers killed": (two_containers, 1),
     "script workers killed": (workers_killed, 1),
+    "modules of a graph killed": (graphs.modules_killed, 2),
     "segment full, server killed": (segment_full, 1),
     "segment full for too long": (segment_full_too_long, 1),
     "rings full for too long": (rings_full, 2),

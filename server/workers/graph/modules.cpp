@@ -138,7 +138,8 @@ json part_of(const Block& block, const model::Model& model, const char* segment_
   if (block.has_position || block.level) part["position"] = shape(block.position);
   if (block.has_position && layout.has_global) part["global"] = shape(block.global);
   if (block.level) part["level"] = *block.level;
-  for (const char* list : {"dimensions", "ghosts_before", "ghosts_after"}) part[list] = json::array();
+  for (const char* list : {"dimensions", "ghosts_before", "ghosts_after"})
+    part[list] = json::array();
   for (const model::Dimension& each : layout.dimensions) {
     part["dimensions"].push_back(each.name);
     part["ghosts_before"].push_back(each.ghost_low);
