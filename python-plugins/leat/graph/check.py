@@ -110,8 +110,8 @@ def _check_way(connection, port, graph, error):
     made_there, taken_there = maker is not None and maker.where == "staging", port.owner.where == "staging"
     if made_there != taken_there:
         ways = {True: "staging nodes", False: "the nodes of the simulation"}
-        error(connection.place, f"{connection.source} is made on {ways[made_there]}, and {port} is on {ways[taken_there]}: "
-                                "place both modules on one side. What the simulation writes comes to both, and steering goes back from both")
+        error(connection.place, f"{connection.source} is made on {ways[made_there]}, and {port} is on {ways[taken_there]}: place both "
+                                "modules on one side. Variables of the simulation come to both, and steering goes back from both")
 
 
 def _check_steering(port, module, error):
