@@ -207,6 +207,7 @@ void add_graph_of_environment(Scripts& scripts) {
   ScriptSource source;
   source.path = path;
   source.foreign.emplace().form = ScriptForm::graph;
+  source.waits = true;
   source.where.file = "LEAT_GRAPH";
   scripts.sources.push_back(std::move(source));
 }
@@ -246,6 +247,7 @@ void read_source(ReadContext& context, const XmlElement& element) {
   source.waits = attributes.text("when-slow") == "wait";
   source.where = attributes.where(path);
   if (!source.is_folder) source.foreign = read_foreign(context, attributes);
+  if (source.form() == ScriptForm::graph) source.waits = true;  // its plan says which modules do not
   source.dask = read_dask(context, element);
   if (attributes.given(path)) context.model.scripts.sources.push_back(std::move(source));
 }

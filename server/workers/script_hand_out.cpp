@@ -175,6 +175,7 @@ void ScriptHandOut::take_module(const ScriptFile& file) {
   script.usable = script.must_load = script.was_changed = true;
   script.removed = false;
   script.counts.told.clear();
+  if (known == board_.scripts.end()) script.counts.skipped += board_.before_first_look.size();
   if (known == board_.scripts.end()) script.worker = add_seat(&script);
 }
 
