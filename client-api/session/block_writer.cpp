@@ -85,7 +85,7 @@ inline Status BlockWriter::reserve(const Call& call, std::uint32_t variable, std
 
 [[gnu::noinline]] Status BlockWriter::await_memory(const Call& call, WaitBudget budget,
                                                    std::uint64_t bytes, std::uint64_t* offset) {
-  const InsideTime time(channel_);
+  const InsideTime time(channel_, shm::SpanKind::buffer);
   const std::int64_t iteration = channel_.iteration();
   Status status = channel_.reserve(call.lock, budget, bytes, iteration, offset);
   if (status == Status::ERROR_FULL && drops_iterations_ && iteration == channel_.iteration()) {
@@ -128,11 +128,11 @@ void BlockWriter::add_checksum(const Call& call, std::uint64_t offset) noexcept 
 }
 
 [[gnu::noinline]] Status BlockWriter::await_push(const Call& call, std::uint32_t variable,
-                                                 std::uint64_t offset) {
-  const InsideTime time(channel_);
+                                                 std::uint64_t offset, std::int64_t begun_ns) {
+  const InsideTime time(channel_, shm::SpanKind::ring);
   const std::uint64_t data_bytes = segment_.at<shm::BlockHeader>(offset)->data_bytes;
   WaitBudget budget = channel_.budget();
-  const Status status = channel_.push_block(call.lock, budget, offset);
+  const Status status = channel_.push_block(call.lock, budget, offset, begun_ns);
   if (status != Status::OK) channel_.memory().give_back(offset);
   wrote_since_end_ = wrote_since_end_ || status == Status::OK || drops_iterations_;
   if (status == Status::ERROR_FULL && drops_iterations_) return channel_.drop(channel_.iteration());
@@ -165,18 +165,19 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
   if (!variables_.wanted(variable, channel_.iteration())) return Status::OK;
   if (channel_.is_dropped(channel_.iteration())) return Status::DROPPED;
   std::uint64_t offset = 0;
+  const std::int64_t traced_ns = channel_.trace_clock();
   const Status status = reserve(call, variable, block, known, &offset);
   if (status != Status::OK) return status;
   if (bytes <= kShortCopy) {
     copy_into(offset, source, bytes);
-    return push_block(call, variable, state, offset);
+    return push_block(call, variable, state, offset, traced_ns);
   }
   const std::int64_t begun_ns = bytes < kTimedCopy ? 0 : os::now_ns();
   call.lock.unlock();
   copy_into(offset, source, bytes);
   call.lock.lock();
   if (begun_ns != 0) channel_.count_inside(os::now_ns() - begun_ns);
-  return unless_dropped(push_block(call, variable, state, offset));
+  return unless_dropped(push_block(call, variable, state, offset, traced_ns));
 }
 
 [[gnu::noinline]] Status BlockWriter::lose_type(const Call& call, std::uint32_t variable,
@@ -227,8 +228,9 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
   const std::uint64_t offset = state.allocated_offset;
   if (offset == 0) return failures_.complain(call, has_no_memory(name, block), name);
   state.allocated_offset = 0;
+  const std::int64_t traced_ns = channel_.trace_clock();
   add_checksum(call, offset);
-  return unless_dropped(push_block(call, variable, state, offset));
+  return unless_dropped(push_block(call, variable, state, offset, traced_ns));
 }
 
 Status BlockWriter::alloc_as(const Call& call, std::uint32_t variable, std::uint32_t block,
@@ -257,14 +259,15 @@ Status BlockWriter::alloc_as(const Call& call, std::uint32_t variable, std::uint
 Status BlockWriter::commit_at(const Call& call, void* data, const std::uint32_t* checksum) {
   shm::BlockHeader& header = static_cast<shm::BlockHeader*>(data)[-1];
   const std::uint64_t offset = segment_.offset_of(&header);
+  const std::int64_t traced_ns = channel_.trace_clock();
   if (checksums_ && checksum) {
     header.checksum = *checksum;
     header.has_checksum = 1;
   } else {
     add_checksum(call, offset);
   }
-  return unless_dropped(
-      push_block(call, header.variable, variables_.block(header.variable, header.block), offset));
+  return unless_dropped(push_block(
+      call, header.variable, variables_.block(header.variable, header.block), offset, traced_ns));
 }
 
 Status BlockWriter::set_extent(const Call& call, const char* name, std::uint32_t block,

@@ -96,16 +96,17 @@ class BlockWriter {
   /// The same for data that the caller has put there; without the lock while it reads them.
   void add_checksum(const Call& call, std::uint64_t offset) noexcept;
   Status push_block(const Call& call, std::uint32_t variable, BlockState& state,
-                    std::uint64_t offset) {
-    if (!channel_.push_block_at_once(offset)) {
-      const Status status = await_push(call, variable, offset);
+                    std::uint64_t offset, std::int64_t begun_ns) {
+    if (!channel_.push_block_at_once(offset, begun_ns)) {
+      const Status status = await_push(call, variable, offset, begun_ns);
       if (status != Status::OK) return status;
     }
     state.handed_over_in = channel_.iteration();
     wrote_since_end_ = true;
     return Status::OK;
   }
-  Status await_push(const Call& call, std::uint32_t variable, std::uint64_t offset);
+  Status await_push(const Call& call, std::uint32_t variable, std::uint64_t offset,
+                    std::int64_t begun_ns);
   Status lose_type(const Call& call, std::uint32_t variable, std::int32_t type);
   Status lose_null(const Call& call, std::uint32_t variable);
   Status lose_for(const Call& call, Status status, std::uint32_t variable, std::uint64_t bytes);

@@ -374,7 +374,8 @@ void IdlePhases::end() noexcept {
   if (is_told_)
     lane_.idle_phase.store(lane_.idle_phase.load(std::memory_order_relaxed) + 1,
                            std::memory_order_release);
-  const std::int64_t ns = os::now_ns() - begun_ns_;
+  const std::int64_t ended_ns = os::now_ns(), ns = ended_ns - begun_ns_;
+  channel_.tell_span(shm::SpanKind::idle, channel_.iteration(), begun_ns_, ended_ns);
   const bool was_known = current_->phases > 0;
   ++current_->phases;
   current_->ns += ns;

@@ -141,8 +141,10 @@ class Collectives {
 class IdlePhases {
  public:
   /// `client`: on this node.
-  IdlePhases(const shm::Segment& segment, std::uint32_t client) noexcept
-      : server_(segment.server_state()), lane_(*segment.client(client).client) {}
+  IdlePhases(Channel& channel, std::uint32_t client) noexcept
+      : channel_(channel),
+        server_(channel.segment().server_state()),
+        lane_(*channel.segment().client(client).client) {}
 
   /// One within another is part of that. `site`: where in the code; what a phase is like is known from
   /// those of the same site before.
@@ -162,6 +164,7 @@ class IdlePhases {
 
   Site& site_of(std::string_view name) noexcept;
 
+  Channel& channel_;
   shm::ServerState& server_;
   shm::ClientLane& lane_;
   std::array<Site, kSites> sites_{};

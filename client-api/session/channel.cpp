@@ -141,7 +141,8 @@ Channel::Channel(const shm::Segment& segment, std::uint32_t index,
       events_(segment, area_, std::move(server)),
       memory_(segment, area_, events_),
       watch_(segment, area_, events_, memory_, std::move(find_successor)),
-      timeout_ns_(static_cast<std::int64_t>(segment.header().timeout_ns)) {}
+      timeout_ns_(static_cast<std::int64_t>(segment.header().timeout_ns)),
+      traced_(segment.header().traced != 0) {}
 
 Event Channel::event_of(EventKind kind) const noexcept {
   Event event{};
@@ -157,6 +158,19 @@ Event Channel::end_event() noexcept {
   return event;
 }
 
+// One that found no room is not kept: it would be in the way of what must arrive.
+void Channel::tell_span(shm::SpanKind kind, std::int64_t iteration, std::int64_t begun_ns,
+                        std::int64_t ended_ns) noexcept {
+  if (!traced_) return;
+  Event event = event_of(EventKind::span);
+  event.subject = static_cast<std::uint32_t>(kind);
+  event.block = spans_lost_;
+  event.iteration = iteration;
+  event.at_ns = ended_ns;
+  event.inside_ns = static_cast<std::uint64_t>(ended_ns - begun_ns);
+  spans_lost_ = events_.push_at_once(event) ? 0 : spans_lost_ + 1;
+}
+
 Status Channel::push(Lock& lock, WaitBudget& budget, const Event& event) noexcept {
   const Status status = await_room(lock, budget);
   if (status == Status::OK) events_.push_at_once(event);
@@ -164,9 +178,10 @@ Status Channel::push(Lock& lock, WaitBudget& budget, const Event& event) noexcep
 }
 
 // Another thread may have ended the iteration while this one waited.
-Status Channel::push_block(Lock& lock, WaitBudget& budget, std::uint64_t offset) noexcept {
+Status Channel::push_block(Lock& lock, WaitBudget& budget, std::uint64_t offset,
+                           std::int64_t begun_ns) noexcept {
   const Status status = await_room(lock, budget);
-  if (status == Status::OK) events_.push_block_at_once(offset, iteration_);
+  if (status == Status::OK) events_.push_block_at_once(offset, iteration_, begun_ns);
   return status;
 }
 

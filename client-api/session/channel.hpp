@@ -107,11 +107,12 @@ class Channel {
 
   /// Hands over the block of an array whose header is at `offset`, of the iteration that this
   /// client is in then. Waits only when the ring is full. False, or after an error: nothing has
-  /// changed.
-  bool push_block_at_once(std::uint64_t offset) noexcept {
-    return events_.push_block_at_once(offset, iteration_);
+  /// changed. `begun_ns`: trace_clock() at the begin of its call.
+  bool push_block_at_once(std::uint64_t offset, std::int64_t begun_ns) noexcept {
+    return events_.push_block_at_once(offset, iteration_, begun_ns);
   }
-  Status push_block(Lock& lock, os::WaitBudget& budget, std::uint64_t offset) noexcept;
+  Status push_block(Lock& lock, os::WaitBudget& budget, std::uint64_t offset,
+                    std::int64_t begun_ns) noexcept;
   /// The same for an event without memory.
   Status push(Lock& lock, os::WaitBudget& budget, const shm::Event& event) noexcept;
   /// Hands over what the server must learn in any case: after ERROR_FULL the event is kept, and
@@ -134,6 +135,13 @@ class Channel {
   void count_failed(std::uint32_t writes = 1) noexcept {
     area_.client->failed.fetch_add(writes, std::memory_order_relaxed);
   }
+
+  bool is_traced() const noexcept { return traced_; }
+  /// Now, where the run is traced; 0: it is not.
+  std::int64_t trace_clock() const noexcept { return traced_ ? os::now_ns() : 0; }
+  /// For the trace: what this client was at, in which iteration. Without room in the ring it is only counted.
+  void tell_span(shm::SpanKind kind, std::int64_t iteration, std::int64_t begun_ns,
+                 std::int64_t ended_ns) noexcept;
 
   /// So long was a call of Leat's, in the iteration that ends next.
   void count_inside(std::int64_t ns) noexcept { inside_ns_ += ns; }
@@ -166,17 +174,29 @@ class Channel {
   std::int64_t timeout_ns_;
   std::int64_t iteration_ = 0;
   std::int64_t inside_ns_ = 0;
+  const bool traced_;
+  std::uint32_t spans_lost_ = 0;  // since the last that found room
 };
 
-/// While it lives, the time is Leat's. With the lock held at both ends.
+/// While it lives, the time is Leat's, and spent on a wait. With the lock held at both ends.
 class InsideTime {
  public:
-  explicit InsideTime(Channel& channel) noexcept : channel_(channel), begun_ns_(os::now_ns()) {}
+  InsideTime(Channel& channel, shm::SpanKind waits_for) noexcept
+      : channel_(channel),
+        waits_for_(waits_for),
+        iteration_(channel.iteration()),
+        begun_ns_(os::now_ns()) {}
   InsideTime(const InsideTime&) = delete;
-  ~InsideTime() { channel_.count_inside(os::now_ns() - begun_ns_); }
+  ~InsideTime() {
+    const std::int64_t ended_ns = os::now_ns();
+    channel_.count_inside(ended_ns - begun_ns_);
+    channel_.tell_span(waits_for_, iteration_, begun_ns_, ended_ns);
+  }
 
  private:
   Channel& channel_;
+  const shm::SpanKind waits_for_;
+  const std::int64_t iteration_;
   const std::int64_t begun_ns_;
 };
 

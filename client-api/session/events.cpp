@@ -111,7 +111,8 @@ constexpr std::uint32_t kQuiet = 4;
 // Nobody waits for what follows from it before its iteration has ended.
 bool has_time(EventKind kind) noexcept {
   return kind == EventKind::set_integer || kind == EventKind::set_real ||
-         kind == EventKind::set_text || kind == EventKind::seal || kind == EventKind::signal;
+         kind == EventKind::set_text || kind == EventKind::seal || kind == EventKind::signal ||
+         kind == EventKind::span;
 }
 
 // Somebody may wait for what follows from it now.
@@ -172,6 +173,12 @@ void EventSender::put(const Event& event) noexcept {
   events_.push_slot();
   const bool is_time = has_many();
   if (is_time || !has_time(kind)) wake_server(is_time || is_urgent(kind));
+}
+
+// Away from the way of those whom nobody asks.
+[[gnu::cold]] void EventSender::end_at_now(Event& event, std::int64_t begun_ns) noexcept {
+  event.at_ns = os::now_ns();
+  event.inside_ns = static_cast<std::uint64_t>(event.at_ns - begun_ns);
 }
 
 bool EventSender::send_unsent() noexcept {

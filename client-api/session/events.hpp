@@ -61,8 +61,9 @@ class EventSender {
     put(event);
     return true;
   }
-  /// The same for a block of an iteration, whose header is at `offset`.
-  bool push_block_at_once(std::uint64_t offset, std::int64_t iteration) noexcept;
+  /// The same for a block of an iteration, whose header is at `offset`. `begun_ns`: when its call began; 0: nobody wants to know.
+  bool push_block_at_once(std::uint64_t offset, std::int64_t iteration,
+                          std::int64_t begun_ns) noexcept;
   /// The same for what the server must learn in any case: without room it is kept, and sent before
   /// anything else is.
   void tell_now(const shm::Event& event) noexcept {
@@ -103,6 +104,7 @@ class EventSender {
     std::atomic_ref(header.event).store(events_.next() + 1, std::memory_order_release);
   }
   bool send_unsent() noexcept;
+  static void end_at_now(shm::Event& event, std::int64_t begun_ns) noexcept;
   bool has_many() const noexcept { return events_.next() >= wake_at_; }
 
   const shm::Segment& segment_;
@@ -119,7 +121,8 @@ class EventSender {
 
 // Here, so that a write of a small block is one function: half of what it costs would be calls.
 
-inline bool EventSender::push_block_at_once(std::uint64_t offset, std::int64_t iteration) noexcept {
+inline bool EventSender::push_block_at_once(std::uint64_t offset, std::int64_t iteration,
+                                            std::int64_t begun_ns) noexcept {
   if (!has_room()) return false;
   auto& header = *segment_.at<shm::BlockHeader>(offset);
   mark_handed_over(header, iteration);
@@ -133,6 +136,8 @@ inline bool EventSender::push_block_at_once(std::uint64_t offset, std::int64_t i
   event.bytes = sizeof header + header.data_bytes;
   event.token = event.inside_ns = 0;
   event.at_ns = 0;
+  if (begun_ns != 0) [[unlikely]]
+    end_at_now(event, begun_ns);
   events_.push_slot();
   if (has_many()) wake_server(true);
   return true;

@@ -51,7 +51,7 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       parameters_(place_, channel_, variables_, failures_),
       meshes_(shm::Catalogue(segment_), variables_, failures_),
       signals_(channel_, start_.config, failures_),
-      idle_phases_(segment_, place_),
+      idle_phases_(channel_, place_),
       collectives_(segment_, place_, start_.ranks.size) {
   enter(0);
 }
@@ -132,9 +132,22 @@ void Session::leave_to_parent() noexcept {
   segment_.close_in_child();
 }
 
+Status Session::end_iteration(const Call& call) {
+  if (channel_.is_traced()) [[unlikely]]
+    return end_traced(call);
+  return end(call);
+}
+
+[[gnu::noinline, gnu::cold]] Status Session::end_traced(const Call& call) {
+  const std::int64_t iteration = channel_.iteration(), begun_ns = os::now_ns();
+  const Status status = end(call);
+  channel_.tell_span(shm::SpanKind::end_iteration, iteration, begun_ns, os::now_ns());
+  return status;
+}
+
 // Whatever the server does, this rank is in the next iteration then: ranks that count differently
 // would be worse. The server learns the number with the end, however late that comes.
-Status Session::end_iteration(const Call& call) {
+inline Status Session::end(const Call& call) {
   os::WaitBudget budget = channel_.budget();
   Status status = channel_.server().check(budget);
   const shm::Event end = channel_.end_event();
@@ -164,7 +177,7 @@ bool Session::must_wait() const noexcept {
 }
 
 Status Session::await_settled(const Call& call, std::int64_t iteration) {
-  const InsideTime time(channel_);
+  const InsideTime time(channel_, shm::SpanKind::settled);
   ServerWatch& server = channel_.server();
   os::WaitBudget budget = channel_.budget();
   while (must_wait() && !server.is_settled(iteration)) {

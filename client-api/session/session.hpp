@@ -126,6 +126,8 @@ class Session {
   void enter(std::int64_t iteration);
   bool is_automatic() const noexcept;
   /// As mode says.
+  Status end(const Call& call);
+  Status end_traced(const Call& call);
   bool must_wait() const noexcept;
   Status await_settled(const Call& call, std::int64_t iteration);
   ProgressBudget progress_budget() const noexcept {

@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 15;
+inline constexpr std::uint32_t kLayoutVersion = 16;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -73,6 +73,8 @@ struct SegmentHeader {
   std::uint64_t config_hash;  ///< of the XML's text: a server that takes over must have the same
   std::uint64_t run_offset;   ///< of the text that catalogue.hpp reads
   std::uint64_t run_bytes;
+  std::uint32_t traced;       ///< 1: clients say how long writes took, and send spans
+  std::uint32_t reserved;
 };
 
 /// Written by the server only.
@@ -211,7 +213,8 @@ enum class EventKind : std::uint32_t {
   drop,           ///< the client has waited for memory in vain: its iteration is to be left out
   forgo,          ///< offset, bytes: a block that was cut from a region and will never be handed over
   signal,         ///< subject: event of the XML
-  products        ///< what somebody has published; subject: bytes of its head, which says what, in front of the data; offset, bytes as of a block
+  products,       ///< what somebody has published; subject: bytes of its head, which says what, in front of the data; offset, bytes as of a block
+  span            ///< of SegmentHeader::traced; subject: SpanKind; block: spans that found no room before it
 };
 
 /// Of a write whose variable the XML does not have.
@@ -222,6 +225,15 @@ constexpr std::uint32_t kUntoldVariable = UINT32_MAX - 1;
 constexpr std::uint32_t kProducts = UINT32_MAX - 2;
 /// Numbers of iterations are below this: what comes after one is a number too.
 constexpr std::int64_t kMostIterations = std::int64_t{1} << 62;
+
+/// What a client was at from `at_ns - inside_ns` to `at_ns`.
+enum class SpanKind : std::uint32_t {
+  buffer = 1,     ///< waited for space in the buffer
+  ring,           ///< waited for room in its event ring
+  settled,        ///< waited until its iteration was stored
+  end_iteration,  ///< was in the call that ended `iteration`
+  idle            ///< had nothing to do, by its own word
+};
 
 enum LeaseFlags : std::uint32_t {
   kLeaseCommon = 0,
@@ -238,7 +250,7 @@ struct Event {
   std::uint64_t offset;
   std::uint64_t bytes;
   std::uint64_t token;
-  // Of end_iteration:
+  // Of end_iteration; of span, and of block where SegmentHeader::traced, when it ended and how long it took:
   std::int64_t at_ns;       ///< when, on the monotonic clock; 0: not said
   std::uint64_t inside_ns;  ///< how long its calls took since the end before; short copies are not counted
 };
@@ -408,7 +420,7 @@ inline constexpr bool kSharable = std::is_standard_layout_v<T> && std::is_trivia
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
-static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 176);
+static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 184);
 static_assert(kSharable<ServerState> && sizeof(ServerState) == 256);
 static_assert(kSharable<DropWords> && sizeof(DropWords) == 512);
 static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 128);

@@ -68,6 +68,7 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.event_slots = plan.event_slots;
   header.release_slots = plan.release_slots;
   header.checksums = plan.checksums;
+  header.traced = plan.traced;
   header.overflow_policy = static_cast<std::uint32_t>(plan.overflow_policy);
   header.synchronous = static_cast<std::uint32_t>(plan.synchronous);
   header.config_hash = plan.config_hash;

@@ -30,6 +30,7 @@ struct SegmentPlan {
   std::uint32_t parameters = 0;  ///< each can be steered
   std::uint32_t stores = 0;
   bool checksums = false;
+  bool traced = false;
   OverflowPolicy overflow_policy = OverflowPolicy::wait;
   Synchronous synchronous = Synchronous::no;
   std::uint64_t config_hash = 0;

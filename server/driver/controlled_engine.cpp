@@ -263,7 +263,7 @@ Answer EngineRun::graph_remove(const Request& request) {
 bool EngineRun::pass_on_events(Channel& channel, std::int64_t now_ns) {
   server::IterationEvents& events = parts_.engine.control().events();
   const bool is_watched = channel.has_subscribers();
-  if (is_watched != events.is_watched()) events.watch(is_watched);
+  events.watch(is_watched);
   if (!is_watched) return false;
   const std::vector<IterationEvent> happened = events.take();
   for (const IterationEvent& event : happened)

@@ -110,7 +110,7 @@ shm::Synchronous synchronous(const model::Model& model) {
 }
 
 Result<shm::Segment> make_segment(const model::Model& model, const Options& options,
-                                  const std::string& name, int memory_node) {
+                                  const std::string& name, int memory_node, bool traced) {
   if (const Result<void> may = check_group(model.architecture.buffer_bytes); !may)
     return may.error();
   shm::SegmentPlan plan;
@@ -124,6 +124,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.stores = static_cast<std::uint32_t>(model.stores.size());
   plan.config_hash = fnv1a(model.source_text);
   plan.checksums = model.architecture.checksum == model::Checksum::crc32c;
+  plan.traced = traced;
   plan.run_text = shm::encode(run_text(model, options));
   Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
   if (segment) write_catalogue(model, *segment);
@@ -133,13 +134,13 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
 }  // namespace
 
 Result<shm::Segment> make_segment_in_time(const model::Model& model, const Options& options,
-                                          const std::string& name, int memory_node,
-                                          Drains& drains) {
-  Result<shm::Segment> segment = make_segment(model, options, name, memory_node);
+                                          const std::string& name, int memory_node, Drains& drains,
+                                          bool traced) {
+  Result<shm::Segment> segment = make_segment(model, options, name, memory_node, traced);
   if (segment || segment.error().status != Status::ERROR_MEMORY || !drains.any()) return segment;
   drains.start();
   drains.await_all();
-  return make_segment(model, options, name, memory_node);
+  return make_segment(model, options, name, memory_node, traced);
 }
 
 Result<Inherited> take_segment(LiveSession* live, const Options& options) {

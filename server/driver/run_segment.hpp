@@ -28,7 +28,8 @@ Result<void> take_share(model::Model* model, Options* options);
 
 /// What killed sessions have in memory may be all that there is: then it has to go first.
 Result<shm::Segment> make_segment_in_time(const model::Model& model, const Options& options,
-                                          const std::string& name, int memory_node, Drains& drains);
+                                          const std::string& name, int memory_node, Drains& drains,
+                                          bool traced);
 
 /// Of a server that has died: the segment as it left it, and the XML that the run began with.
 struct Inherited {

@@ -29,6 +29,7 @@
 #include "server/driver/process_changes.hpp"
 #include "server/driver/run_log.hpp"
 #include "server/driver/run_segment.hpp"
+#include "server/driver/run_trace.hpp"
 #include "server/engine/drains.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/state/journal/names.hpp"
@@ -237,10 +238,11 @@ model::At place_said() {
 //   4 open_log         its name needs the model and the session; all that follows may log
 //   5 load_plugins     before memory is taken: most mistakes in an XML are found here
 //   6 make_folders     of output; before memory is taken, as 5
-//   7 make_segment     the buffer. What killed sessions hold in memory may have to be stored first
-//   8 make_spill       the folder of spilled iterations: without its segment the next start would take it for stale
-//   9 listen           from here on ranks can connect, and wait for the welcome of the loop; other servers too, until they are known
-//  10 make_engine      asks plugins whether the run fits them; takes over where a server has died
+//   7 open_trace       where one is wanted; its file exists before memory is taken, as 6
+//   8 make_segment     the buffer. What killed sessions hold in memory may have to be stored first
+//   9 make_spill       the folder of spilled iterations: without its segment the next start would take it for stale
+//  10 listen           from here on ranks can connect, and wait for the welcome of the loop; other servers too, until they are known
+//  11 make_engine      asks plugins whether the run fits them; takes over where a server has died
 //
 // then serve() reports that the server is ready, and its loop begins.
 class Startup {
@@ -252,8 +254,8 @@ class Startup {
   Result<int> serve(Reporter& reporter) {
     for (const auto step :
          {&Startup::enter_folder, &Startup::take_session, &Startup::read_model, &Startup::open_log,
-          &Startup::load_plugins, &Startup::make_folders, &Startup::make_segment,
-          &Startup::make_spill, &Startup::listen, &Startup::make_engine}) {
+          &Startup::load_plugins, &Startup::make_folders, &Startup::open_trace,
+          &Startup::make_segment, &Startup::make_spill, &Startup::listen, &Startup::make_engine}) {
       if (const Result<void> done = (this->*step)(); !done) return done.error();
       if (is_elsewhere_) return kElsewhere;
     }
@@ -338,6 +340,12 @@ class Startup {
     return {};
   }
 
+  // Its file is to be there before the ranks, who say more then.
+  Result<void> open_trace() {
+    trace_ = make_trace(model_, facts_, log_);
+    return {};
+  }
+
   Result<void> load_plugins() {
     if (is_draining()) model_.scripts = {};  // nobody waits for their results
     if (model_.scripts.exist()) {
@@ -378,7 +386,7 @@ class Startup {
         old_ ? std::move(old_->segment)
              : make_segment_in_time(model_, options_, live_->segment(),
                                     memory_node_of_starter(machine_, inherited_cpus_, options_),
-                                    *drains_);
+                                    *drains_, trace_.trace != nullptr);
     if (!segment) return segment.error();
     segment_.emplace(std::move(*segment));
     if (!live_->is_taken_over()) live_->has_made_segment();
@@ -439,7 +447,8 @@ class Startup {
                     .drains = drains_,
                     .lent_threads = lent_threads_.get(),
                     .joining = std::move(joining_),
-                    .check_overlaps = overlaps && std::string_view(overlaps) == "1"});
+                    .check_overlaps = overlaps && std::string_view(overlaps) == "1",
+                    .trace = trace_.trace});
     return {};
   }
 
@@ -463,6 +472,7 @@ class Startup {
   OwnName log_name_;
   std::shared_ptr<Log> log_;
   std::vector<LoadedPlugin> plugins_;
+  RunTrace trace_;
   std::shared_ptr<Drains> drains_;
   os::Machine machine_;
   std::optional<shm::Segment> segment_;

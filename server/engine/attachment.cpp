@@ -216,6 +216,8 @@ void Attachment::left(std::uint32_t index, Phase how) {
                              session_.run.segment.server_state().drained_by);
   }
   forget(index, how != Phase::finalized);
+  if (session_.ranks_traced)
+    session_.ranks_traced->gone(index, client.rank(), how == Phase::dead, session_.run.now_ns);
   session_.run.made_progress();
   overflow_.serve();
 }

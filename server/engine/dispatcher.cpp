@@ -80,6 +80,7 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
   for (const auto& store : pipeline_.stores())
     store->resume(run_.segment.server_state().done_iteration.load());
   pipeline_.check_with(run_.model, checks_of(run_, parts.check_overlaps));
+  pipeline_.trace_with(run_.trace.get());
 }
 
 // Stores and scripts publish for each other: first those end that wait for others.

@@ -32,7 +32,7 @@ std::function<void()> wake_of(Host& host) {
 
 Engine::Engine(EngineParts parts)
     : session_({parts.model, parts.segment, std::move(parts.facts), std::move(parts.log),
-                parts.executor, std::move(parts.folder)},
+                parts.executor, std::move(parts.folder), 0, std::move(parts.trace)},
                parts.journal_path, wake_of(parts.host)),
       dispatcher_(session_, {std::move(parts.plugins), parts.spill_folder, std::move(parts.drains),
                              parts.lent_threads, parts.check_overlaps, wake_of(parts.host)}),
@@ -46,6 +46,7 @@ Engine::Engine(EngineParts parts)
       ending_(session_, dispatcher_, attachment_, events_, parts.host),
       control_(session_, dispatcher_),
       settling_(session_, dispatcher_),
+      traced_(session_, dispatcher_),
       wake_(wake_of(parts.host)),
       has_memory_(parts.has_memory) {
   session_.joining.begin(std::move(parts.joining));
@@ -70,6 +71,7 @@ void Engine::open_ledger() {
 }
 
 void Engine::start() {
+  traced_.start();
   dispatcher_.start();
   session_.run_steering.start();
   session_.reductions.look_who_is_there();
@@ -98,6 +100,7 @@ bool Engine::step(std::int64_t now_ns) {
   ending_.close_when_drained();
   settling_.step();
   if (now_ns - ticked_ns_ >= kTickNs) tick();
+  traced_.stepped(now_ns, busy);
   return busy || session_.rounds.has_news();
 }
 
@@ -236,6 +239,8 @@ std::optional<std::uint32_t> Engine::hello(std::int64_t now_ns, const shm::Hello
                                            std::unique_ptr<shm::ToClient> connection) {
   session_.run.now_ns = now_ns;
   const auto client = attachment_.hello(hello, std::move(connection));
+  if (client && session_.ranks_traced)
+    session_.ranks_traced->came(*client, session_.clients[*client].rank(), now_ns);
   if (session_.joining.is_waiting()) look_whether_ranks_are_here();
   return client;
 }
@@ -259,6 +264,7 @@ void Engine::abandon_scripts() {
 
 int Engine::finish(std::int64_t now_ns) {
   session_.run.now_ns = now_ns;
+  traced_.finish();  // whole when ranks hear that all is stored
   if (why_given_up().empty()) {
     ending_.report_drained();
     leave_run();

@@ -21,6 +21,7 @@
 #include "server/engine/ending.hpp"
 #include "server/engine/events.hpp"
 #include "server/engine/host.hpp"
+#include "server/engine/traced_engine.hpp"
 
 namespace leat::server {
 
@@ -43,6 +44,7 @@ struct EngineParts {
   bool check_overlaps = false;
   /// The segment's memory is there, or is taken when it is used: nothing takes it ahead.
   bool has_memory = false;
+  std::shared_ptr<Trace> trace{};  ///< null: none is wanted
 };
 
 /// Where a run stands.
@@ -140,6 +142,7 @@ class Engine {
   Ending ending_;
   ControlPort control_;
   Settling settling_;
+  TracedEngine traced_;
   std::function<void()> wake_;
   bool has_memory_;
   std::set<std::string> refused_;  // what scripts asked to be steered in vain; said once

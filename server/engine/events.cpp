@@ -88,6 +88,8 @@ bool Events::take(std::uint32_t index, int most) {
 }
 
 void Events::handle(std::uint32_t index, const shm::Event& event) {
+  if (session_.ranks_traced)
+    session_.ranks_traced->said(index, session_.clients[index].rank(), event, session_.run.now_ns);
   switch (static_cast<EventKind>(event.kind)) {
     case EventKind::block:
       return on_block(index, event);
@@ -117,6 +119,8 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
       return on_signal(index, event);
     case EventKind::products:
       return on_products(index, event);
+    case EventKind::span:
+      return;  // is for the trace alone
   }
   session_.clients.complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }

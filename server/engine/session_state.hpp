@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,7 @@
 #include "server/state/parameters/parameters.hpp"
 #include "server/state/run.hpp"
 #include "server/state/signals/signals.hpp"
+#include "server/state/trace/rank_tracks.hpp"
 
 namespace leat::server {
 
@@ -46,7 +48,9 @@ struct SessionState {
         of_run(run, clients, iterations, dropped, run_steering, rounds),
         run_status(run, rounds),
         signals(run, clients, iterations, journal, dropped, of_run),
-        record(run, clients, journal) {}
+        record(run, clients, journal) {
+    if (run.trace) ranks_traced.emplace(*run.trace, run.model, clients.size(), run.facts.resumed);
+  }
   SessionState(const SessionState&) = delete;
 
   /// A parameter is to have another value. "", or why that is refused.
@@ -74,6 +78,7 @@ struct SessionState {
   RunStatus run_status;
   Signals signals;
   Record record;
+  std::optional<RankTracks> ranks_traced;  ///< nothing: no trace is wanted
 };
 
 }  // namespace leat::server

@@ -125,6 +125,12 @@ void Pipeline::check_with(const model::Model& model, ArrayChecks::Wanted wanted)
   checks_.emplace(model, wanted);
 }
 
+void Pipeline::trace_with(Trace* trace) {
+  trace_ = trace;
+  if (trace) track_ = trace->track("pipeline", kPipelinePlace);
+  for (std::size_t i = 0; i < stores_.size(); ++i) stores_[i]->trace_with(trace, i);
+}
+
 void Pipeline::submit(Work work) {
   ++unfinished_;
   queue_.submit(std::move(work));
@@ -169,6 +175,8 @@ PipelineResult Pipeline::for_all(PipelineResult::Kind kind, std::string (PluginI
   result.outcomes.resize(stores_.size());
   const auto call_one = [&](std::size_t i) {
     PluginInstance& plugin = stores_[i]->plugin();
+    const TracedTime time =
+        stores_[i]->traced(-1, kind == PipelineResult::Kind::opened ? "open" : "close");
     result.outcomes[i] = {plugin.store(), (plugin.*call)()};
   };
   aside_.send_to_all(call_one);
@@ -178,6 +186,7 @@ PipelineResult Pipeline::for_all(PipelineResult::Kind kind, std::string (PluginI
 }
 
 PipelineResult Pipeline::process(Iteration& iteration) {
+  const TracedTime time(trace_, track_, iteration.number);
   const auto held = std::make_shared<Held>(std::move(iteration));
   Iteration& its = held->iteration;
   PipelineResult result;

@@ -25,6 +25,7 @@
 #include "server/pipeline/work_team.hpp"
 #include "server/state/iterations/iteration.hpp"
 #include "server/state/run.hpp"
+#include "server/state/trace/trace.hpp"
 
 namespace leat::server {
 
@@ -52,6 +53,7 @@ class Pipeline final {
   void start(Executor& executor, const std::vector<std::int32_t>& ranks = {},
              std::function<void()> first = {});
   /// Before the start.
+  void trace_with(Trace* trace);
   void check_with(const model::Model& model, ArrayChecks::Wanted wanted);
   bool is_started() const noexcept { return thread_.joinable(); }
   /// From any thread.
@@ -109,6 +111,8 @@ class Pipeline final {
   void came_late(StoreNode& store, PipelineResult result);
 
   Nodes stores_;
+  Trace* trace_ = nullptr;
+  Trace::Track track_ = 0;
   std::vector<int> steps_;  // by store: see model::ProductFlow
   Hooks hooks_;
   std::optional<ArrayChecks> checks_;

@@ -24,6 +24,14 @@ void raise(std::atomic<std::int64_t>* word, std::int64_t value) noexcept {
 
 }  // namespace
 
+void StoreNode::trace_with(Trace* trace, std::size_t number) {
+  trace_ = trace;
+  number_ = number;
+  if (trace)
+    track_ =
+        trace->track("store " + plugin_->store(), kStorePlace + static_cast<std::int32_t>(number));
+}
+
 std::optional<StoreOutcome> StoreNode::give(const Iteration& iteration, std::size_t waiting) {
   is_publishing_ = false;
   if (!plugin_->wants(iteration)) return std::nullopt;
@@ -41,6 +49,7 @@ std::vector<StoreOutcome> StoreNode::give(const std::vector<Publication>& publis
 }
 
 StoreOutcome StoreNode::deliver(const Delivery& delivery) {
+  const TracedTime time = traced(delivery.iteration, "reduced");
   std::string error = watched(delivery.iteration, delivery.call);
   store_published(&error);
   return {plugin_->store(), std::move(error)};
@@ -63,6 +72,8 @@ std::string StoreNode::process(const Iteration& iteration, std::size_t waiting) 
   if (iteration.number <= progress_.done.load()) return "";  // had it from a server that has died
   if (std::string why = why_not_again(iteration.number); !why.empty()) return why;
   progress_.tries.fetch_add(1);
+  TracedTime time = traced(iteration.number);
+  time.add_arrows_to(number_);
   std::string error =
       watched(iteration.number, [&] { return plugin_->process(iteration, waiting); });
   store_published(&error);
@@ -81,6 +92,7 @@ std::string StoreNode::process(const Publication& publication,
   else if (publication.comes_again)
     why = why_too_often();
   if (!why.empty()) return why;
+  const TracedTime time = traced(publication.iteration, "products");
   std::string error =
       watched(publication.iteration, [&] { return plugin_->process(publication, wanted); });
   store_published(&error);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "lib/shm/layout.hpp"
 #include "server/pipeline/plugin_instance.hpp"
 #include "server/state/iterations/iteration.hpp"
+#include "server/state/trace/trace.hpp"
 
 namespace leat::server {
 
@@ -29,6 +31,12 @@ class StoreNode {
 
   PluginInstance& plugin() noexcept { return *plugin_; }
   const PluginInstance& plugin() const noexcept { return *plugin_; }
+
+  /// Its calls are slices of the trace, where one is wanted. Before the first call.
+  void trace_with(Trace* trace, std::size_t number);
+  TracedTime traced(std::int64_t iteration, const char* what = "") const {
+    return {trace_, track_, iteration, what};
+  }
 
   /// `waiting`: iterations behind it. Nothing when it takes nothing of it.
   std::optional<StoreOutcome> give(const Iteration& iteration, std::size_t waiting);
@@ -87,6 +95,9 @@ class StoreNode {
   std::atomic<std::int64_t> settled_{-1};
   std::atomic<int> aside_{0};
   std::int64_t aside_with_ = -1;
+  Trace* trace_ = nullptr;
+  Trace::Track track_ = 0;
+  std::size_t number_ = 0;  // among the stores
 };
 
 }  // namespace leat::server

@@ -22,6 +22,8 @@
 
 namespace leat::server {
 
+class Trace;  // state/trace/trace.hpp
+
 // How an engine gets done what goes on beside its steps: who hosts it says on which threads.
 class Executor {
  public:
@@ -174,6 +176,7 @@ struct Run {
   Executor& executor;
   std::string folder;       ///< that output goes to, where the XML does not say another one
   std::int64_t now_ns = 0;  ///< of the engine's step in progress, by the clock of who calls it
+  std::shared_ptr<Trace> trace{};  ///< null: none is wanted
 
   /// Those who wait for us see that something gets done. From any thread.
   void made_progress() const noexcept {

@@ -23,6 +23,7 @@
 #include "server/state/group/reductions.hpp"
 #include "server/state/iterations/iteration.hpp"
 #include "server/state/run.hpp"
+#include "server/state/trace/trace.hpp"
 #include "server/workers/graph/graph_edit.hpp"
 #include "server/workers/graph/output_memory.hpp"
 #include "server/workers/script.hpp"
@@ -98,8 +99,15 @@ struct ScriptContext {
   ConstantsFile constants{};
   ScriptSteering steering{};
   ScriptGuard guard{};
+  Trace* trace = nullptr;  ///< null: none is wanted
   ScriptBoard board{};
 
+  /// A call of a script, or what is said instead, on the script's track.
+  TracedTime traced(const Script& script, std::int64_t iteration, const char* what = "") const {
+    const Trace::Track track =
+        trace ? trace->track("script " + script.file.name, kScriptPlace) : Trace::Track{0};
+    return {trace, track, iteration, what};
+  }
   /// Of functions that other servers alone call with this one.
   void leave_reductions(const Script& script, const Content& content) const {
     for (const std::uint64_t channel : script.channels_without(content))

@@ -80,6 +80,7 @@ ScriptPool::ScriptPool(const Run& run, Reductions& reductions,
                ScriptOutput(run.model, run.facts, run.folder),
                PendingIterations(run.segment.server_state().scripts_pending)} {
   if (exists()) context_.plan = plan_of(run, context_.constants.descriptor());
+  context_.trace = run.trace.get();
 }
 
 ScriptPool::~ScriptPool() {

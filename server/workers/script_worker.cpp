@@ -260,6 +260,7 @@ ScriptFailure ScriptWorker::load(Script& script) {
              script.state};
   }
   const double seconds = std::max(kLeastLoadSeconds, script.timeout_seconds());
+  const TracedTime time = context_.traced(script, -1, "load");
   ScriptFailure failure = converse(script, order, seconds, nullptr, &answer);
   const std::lock_guard<std::mutex> lock(board_.mutex);
   if (!failure.text.empty()) {  // the process did not survive it
@@ -350,6 +351,7 @@ Frame ScriptWorker::order_for(const Script& script, const ScriptJob& job) const 
 
 ScriptFailure ScriptWorker::run_script(Script& script, const ScriptJob& job) {
   const Frame order = order_for(script, job);
+  const TracedTime time = context_.traced(script, job.iteration->number);
   const std::int64_t began_ns = os::now_ns();
   const pid_t process = seat_.process.pid();
   const std::int64_t without_core_ns = os::without_core_ns(process);

@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 15u);
+  EXPECT_EQ(kLayoutVersion, 16u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -47,7 +47,8 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
   EXPECT_AT(SegmentHeader, config_hash, 152);
   EXPECT_AT(SegmentHeader, run_offset, 160);
   EXPECT_AT(SegmentHeader, run_bytes, 168);
-  EXPECT_EQ(sizeof(SegmentHeader), 176u);
+  EXPECT_AT(SegmentHeader, traced, 176);
+  EXPECT_EQ(sizeof(SegmentHeader), 184u);
 }
 
 TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {

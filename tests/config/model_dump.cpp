@@ -179,6 +179,7 @@ void dump(std::ostream& out, const Scripts& scripts) {
 std::string dump(const Model& model) {
   std::ostringstream out;
   out << "simulation " << model.name << described(model.description);
+  if (!model.trace.empty()) out << "trace " << model.trace << "\n";
   out << "cores " << model.architecture.dedicated_cores << " grace "
       << model.architecture.grace_seconds << mode(model.architecture.mode)
       << (model.architecture.place == Place::ranks ? " in ranks" : "");

@@ -10,8 +10,8 @@ POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h"
          "sched.h",
          "signal.h", "spawn.h", "syscall.h", "time.h", "unistd.h", "sys/"}
 EPOLL = ("sys/epoll.h", "sys/socket.h", "sys/timerfd.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
-STATE = tuple(f"server/state{room}" for room in ("", "/journal", "/iterations", "/clients", "/memory", "/parameters", "/group", "/signals",
-                                                "/spill", "/ledger"))
+STATE = tuple(f"server/state{room}" for room in ("", "/trace", "/journal", "/iterations", "/clients", "/memory", "/parameters", "/group",
+                                                "/signals", "/spill", "/ledger"))
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/os", "lib/node", "lib/shm", "lib/frames", "lib/model", "lib/comm")
 LIBS_OF_RANKS = ("lib/base", "lib/os", "lib/node", "lib/shm")

@@ -6,6 +6,7 @@ import sys
 import time
 
 from ..planning.words import Parser, Refused, Screen, bytes_text, counted, run, seconds_text
+from ..trace import files as traces
 from . import outcome as outcomes
 from . import page, series
 
@@ -61,7 +62,7 @@ def _facts(found):
             "variables": [vars(each) for each in found.fates], "reports": found.reports,
             "scripts": [each for ledger in found.ledgers for each in ledger.get("scripts", [])],
             "files": [str(each) for each in found.files], "scripts_folders": [str(each) for each in found.scripts_folders],
-            "ledgers": [each["path"] for each in found.ledgers]}
+            "traces": [str(each) for each in traces.of_run(found.folder / found.name)], "ledgers": [each["path"] for each in found.ledgers]}
 
 
 def _screen(found, screen):
@@ -105,6 +106,8 @@ def _file_facts(found):
         yield "", f"and {len(found.files) - _MOST_FILES} more; --json has them all"
     for path in found.scripts_folders:
         yield "scripts", f"{path}/"
+    for path in traces.of_run(found.folder / found.name):
+        yield "trace", f"{path} ({bytes_text(path.stat().st_size)})"
     for each in found.ledgers:
         yield "ledger", each["path"]
     run_name = found.folder / found.name

@@ -133,9 +133,12 @@ class IterationEvents {
     watched_ = watched;
     if (!watched) events_.clear();
   }
-  bool is_watched() const noexcept { return watched_; }
+  bool is_watched() const noexcept { return watched_ || trace_; }
+  /// Each event goes there too.
+  void trace_with(std::function<void(const IterationEvent&)> trace) { trace_ = std::move(trace); }
 
   void add(IterationEvent event) {
+    if (trace_) trace_(event);
     if (watched_) events_.push_back(std::move(event));
   }
   void complete(std::int64_t iteration, std::uint64_t bytes) {
@@ -154,6 +157,7 @@ class IterationEvents {
 
  private:
   bool watched_ = false;
+  std::function<void(const IterationEvent&)> trace_;
   std::vector<IterationEvent> events_;
   Totals totals_;
 };
