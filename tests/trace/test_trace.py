@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 
+import pytest
 from leat_run import BUILD, Run
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
@@ -201,3 +202,28 @@ def test_a_store_that_skips_says_so(tmp_path):
         (tmp_path / "gate-open").touch()
         run.finish()
     assert any("store gate skipped it" in name for name in Trace(tmp_path / "run.pftrace")["server"].moments)
+
+
+def test_calls_of_several_threads_of_a_rank_at_once_nest(tmp_path):
+    threads, writes = 4, 200
+    with Run(tmp_path, config(DATA.replace('"1024"', '"8192"')), ranks=2) as run:
+        for rank in run.init():
+            rank.start("threads", "a", threads, writes, 8192 * 8, 100 * rank.number)
+        for rank in run.ranks:
+            assert rank.result().ok
+            rank.end()
+        run.finish()
+    trace = Trace(tmp_path / "run.pftrace")
+    trace.check_whole()
+    assert trace.count("leat_write a") == 2 * threads * writes
+
+
+@pytest.mark.parametrize("place", ["thread", "none"])
+def test_a_server_in_the_process_of_the_simulation_writes_one_too(tmp_path, place):
+    with Run(tmp_path, config().replace('cores="1"', f'cores="1" place="{place}"'), ranks=1) as run:
+        run.init()
+        write(run, range(3))
+        run.finish()
+    trace = Trace(tmp_path / "run.pftrace")
+    trace.check_whole()
+    assert trace.count("leat_write a") == 3 and len(trace["store out"].named("iteration 2")) == 1

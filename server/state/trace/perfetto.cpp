@@ -117,8 +117,9 @@ void Packets::add(std::string* to, const Event& event) {
   put_time(event.at_ns);
   put(&event_, kType, static_cast<std::uint64_t>(event.type));
   put(&event_, kEventTrack, event.track);
-  if (event.is_frequent) {
+  if (event.is_frequent || event.iteration >= 0 || event.bytes >= 0)
     put(&packet_, kSequenceFlags, kNeedsState);
+  if (event.is_frequent) {
     put(&event_, kNameNumber, number_of(event.name));
   } else if (!event.name.empty()) {
     put_text(&event_, kName, event.name);

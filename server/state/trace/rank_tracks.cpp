@@ -103,7 +103,7 @@ void RankTracks::draw(Rank& rank, const Trace::Slice& call) {
 }
 
 void RankTracks::came(std::uint32_t client, std::int32_t number, std::int64_t now_ns) {
-  if (!goes_on_) ranks_[client].until_ns = now_ns;
+  if (!goes_on_) ranks_[client].until_ns = std::max(ranks_[client].until_ns, now_ns);
   rank_of(client, number);
 }
 
