@@ -45,7 +45,7 @@ While it runs
   leat ctl heat set dt=0.25    gives a parameter another value
 Afterwards
   leat report heat             what became of it; --html makes a page
-  leat trace heat              when ranks, stores and scripts were at what; --svg draws it
+  leat trace heat              who was at work when; --svg draws it
   leat ls heat.h5              what is in its file
   leat recover heat.h5         finishes what a killed run has left
   leat replay ...              runs analysis scripts on what is stored
