@@ -17,10 +17,16 @@ namespace {
 // A run that is just ending has its trace still.
 constexpr std::int64_t kWaitForTraceNs = 2'000'000'000;
 
-std::string wanted_name(const model::Model& model, const RunFacts& facts) {
+// A staging node may have all ranks as well, and the name of a node of the simulation in tests.
+std::string server_name(const RunFacts& facts, model::At at) {
+  return (at == model::At::staging ? "staging-" : "") + own_node_name(facts);
+}
+
+std::string wanted_name(const model::Model& model, const RunFacts& facts, model::At at) {
   const char* const said = std::getenv("LEAT_TRACE");
   const std::string path = said ? said : model.trace;
-  return path.empty() || facts.has_all_ranks() ? path : with_addition(path, own_node_name(facts));
+  const bool is_alone = facts.has_all_ranks() && at == model::At::node;
+  return path.empty() || is_alone ? path : with_addition(path, server_name(facts, at));
 }
 
 std::int64_t wall_offset_ns() {
@@ -30,10 +36,10 @@ std::int64_t wall_offset_ns() {
 
 }  // namespace
 
-RunTrace make_trace(const model::Model& model, const RunFacts& facts,
+RunTrace make_trace(const model::Model& model, const RunFacts& facts, model::At at,
                     const std::shared_ptr<Log>& log) {
   RunTrace made;
-  const std::filesystem::path wanted = wanted_name(model, facts);
+  const std::filesystem::path wanted = wanted_name(model, facts, at);
   if (wanted.empty() || facts.drained) return made;
   std::error_code error;
   if (wanted.has_parent_path()) std::filesystem::create_directories(wanted.parent_path(), error);
@@ -49,8 +55,8 @@ RunTrace make_trace(const model::Model& model, const RunFacts& facts,
              path);
   made.trace = std::make_shared<Trace>(
       std::make_unique<TraceFile>(path, std::move(file), facts.resumed, log),
-      model.name + " on " + own_node_name(facts),
-      facts.run_session.empty() ? facts.session : facts.run_session, own_node_name(facts),
+      model.name + " on " + server_name(facts, at),
+      facts.run_session.empty() ? facts.session : facts.run_session, server_name(facts, at),
       wall_offset_ns());
   return made;
 }

@@ -19,7 +19,7 @@ struct RunTrace {
 
 /// As the XML or LEAT_TRACE in the environment says; of several servers of a run each has a file of its own. That it
 /// cannot be written is in the log, and the run goes on.
-RunTrace make_trace(const model::Model& model, const RunFacts& facts,
+RunTrace make_trace(const model::Model& model, const RunFacts& facts, model::At at,
                     const std::shared_ptr<Log>& log);
 
 }  // namespace leat::server

@@ -342,7 +342,7 @@ class Startup {
 
   // Its file is to be there before the ranks, who say more then.
   Result<void> open_trace() {
-    trace_ = make_trace(model_, facts_, log_);
+    trace_ = make_trace(model_, facts_, place_said(), log_);
     return {};
   }
 
