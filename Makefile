@@ -12,7 +12,7 @@ SANITIZED = shm_stress_test steering_stress_test
 
 FUZZ_SECONDS ?= 60
 
-FUZZED = xml expression events frames control messages hello tls
+FUZZED = xml expression events frames turns control messages hello tls
 
 .PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug sanitize fuzz soak format check setup clean
 
@@ -62,7 +62,7 @@ sanitize: setup
 	done
 	@cmake --build --preset asan -j $(JOBS) --target $(FUZZED:%=fuzz_%)
 	@build/asan/bin/fuzz_xml tests/fuzz/corpus/xml tests/config 2>/dev/null
-	@for target in expression events frames; do \
+	@for target in expression events frames turns; do \
 	  (cd build/asan && bin/fuzz_$$target ../../tests/fuzz/corpus/$$target 2>/dev/null) || exit 1; \
 	done
 	@cmake --build --preset tsan -j $(JOBS) --target cpp_calls
