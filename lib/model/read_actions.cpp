@@ -247,7 +247,8 @@ void read_source(ReadContext& context, const XmlElement& element) {
   source.waits = attributes.text("when-slow") == "wait";
   source.where = attributes.where(path);
   if (!source.is_folder) source.foreign = read_foreign(context, attributes);
-  if (source.form() == ScriptForm::graph) source.waits = true;  // its plan says which modules do not
+  if (source.form() == ScriptForm::graph)
+    source.waits = true;  // its plan says which modules do not
   source.dask = read_dask(context, element);
   if (attributes.given(path)) context.model.scripts.sources.push_back(std::move(source));
 }

@@ -7,9 +7,9 @@
         u = module.get("u")                          # a read-only NumPy array, not a copy where that can be
         module.put("profile", u.mean(axis=0), dims=("x",), unit="K")
 
-wait() ends the turn before: what get() gave is the simulation's memory again then; arrays that are kept become copies. What
-put() takes is read by all who are connected, and must not be changed any more. One thread of the program does all this; it
-needs NumPy only. `leat.graph` says how modules are connected.
+wait() ends the turn before: what get() gave is the simulation's memory again then. Arrays that are kept become copies; `del u` before
+wait() spares that, where u is large. What put() takes is read by all who are connected, and must not be changed any more. One thread
+of the program does all this; it needs NumPy only. `leat.graph` says how modules are connected.
 """
 import os
 import sys
@@ -248,7 +248,7 @@ class _Program:
         if self._turn is None:
             return
         for file in self._files.values():
-            file.take_back()
+            file.take_back(collect=False)
         for path in list(self._files)[2:-_MOST_FILES]:
             self._files.pop(path).close()
         self._turn = None
