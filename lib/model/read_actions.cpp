@@ -185,6 +185,15 @@ std::optional<ForeignScript> read_foreign(ReadContext& context, const Attributes
   if (script.form != ScriptForm::catalyst && attributes.has("args"))
     context.error(attributes.where("args"),
                   "args=\"...\" is for form=\"catalyst\": what catalyst.get_args() returns");
+  if (script.form == ScriptForm::graph) {
+    for (const char* name : {"every", "variables", "at", "when-slow"}) {
+      if (attributes.has(name))
+        context.error(attributes.where(name), std::string(name) +
+                                                  "=\"...\" is not for form=\"graph\": the plan of "
+                                                  "the graph says it, for each module");
+    }
+    return script;
+  }
   if (script.form != ScriptForm::leat) {
     script.variables = script_variables(context, attributes);
     return script;

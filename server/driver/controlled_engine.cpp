@@ -97,6 +97,7 @@ Json json_of_script_metrics(const Metrics& metrics) {
   Json scripts = Json::array();
   for (const server::ScriptMetrics& each : metrics.scripts)
     scripts.push_back({{"name", each.name},
+                       {"is_module", each.fate.is_module},
                        {"calls", each.fate.calls},
                        {"failed", each.fate.failed},
                        {"skipped", each.fate.skipped},

@@ -295,7 +295,8 @@ std::vector<ScriptMetrics> ScriptPool::metrics() const {
     const ScriptCounts& counts = script.counts;
     if (script.removed) continue;
     all.push_back({script.file.name,
-                   {counts.calls, counts.failed, script.left_out(), counts.first_error},
+                   {counts.calls, counts.failed, script.left_out(), counts.first_error,
+                    script.inputs != nullptr},
                    counts.seconds,
                    counts.without_core,
                    script.waiting.size(),

@@ -58,6 +58,14 @@ struct Spread {
 
 }  // namespace
 
+namespace {
+
+const char* kind_of_script(const Json& metrics) {
+  return metrics.value("is_module", false) ? "module" : "script";
+}
+
+}  // namespace
+
 History::Point History::point_of(double at, const Answers& answers) {
   const Json& metrics = answers.metrics;
   const Json memory = part_of(metrics, "memory");
@@ -70,11 +78,12 @@ History::Point History::point_of(double at, const Answers& answers) {
   point.buffer_bytes = count_at(memory, "bytes");
   point.ranks = count_at(part_of(answers.status, "ranks"), "attached");
   point.waited_seconds = number_at(memory, "waited_seconds");
-  for (const char* kind : {"store", "script"}) {
-    for (const Json& each : part_of(metrics, kind == std::string("store") ? "stores" : "scripts"))
-      point.work.push_back({std::string(kind) + " " + text_in(each, "name"),
-                            {count_in(each, "calls"), number_at(each, "seconds")}});
-  }
+  const auto add = [&point](const char* kind, const Json& each) {
+    point.work.push_back({std::string(kind) + " " + text_in(each, "name"),
+                          {count_in(each, "calls"), number_at(each, "seconds")}});
+  };
+  for (const Json& each : part_of(metrics, "stores")) add("store", each);
+  for (const Json& each : part_of(metrics, "scripts")) add(kind_of_script(each), each);
   return point;
 }
 
@@ -198,7 +207,7 @@ Figures History::figures(const Answers& answers) const {
   for (const Json& each : part_of(metrics, "stores"))
     figures.nodes.push_back(node_of(each, "store", recent));
   for (const Json& each : part_of(metrics, "scripts"))
-    figures.nodes.push_back(node_of(each, "script", recent));
+    figures.nodes.push_back(node_of(each, kind_of_script(each), recent));
   add_queue_of_stores(answers.status, &figures.nodes);
   return figures;
 }
