@@ -236,13 +236,7 @@ class _Program:
 
     def ask(self, head, *parts):
         """The answer to what the server answers."""
-        self._channel.send(head, *parts)
-        answer = self._channel.receive()
-        if answer is None:
-            raise ConnectionError("leatd has ended")
-        if why := answer[0]["why"]:
-            raise (TimeoutError if answer[0]["late"] else RuntimeError)(why)
-        return answer
+        return self._channel.ask(head, *parts)
 
     def _end_turn(self):
         if self._turn is None:

@@ -45,6 +45,16 @@ class Channel:
         data = self._receive(data_bytes)
         return None if head is None or data is None else (json.loads(bytes(head)), data)
 
+    def ask(self, head, *data):
+        """(head, data) of what leatd answers to something that it answers. Raises why it cannot be had."""
+        self.send(head, *data)
+        answer = self.receive()
+        if answer is None:
+            raise ConnectionError("leatd has ended")
+        if why := answer[0]["why"]:
+            raise (TimeoutError if answer[0]["late"] else RuntimeError)(why)
+        return answer
+
     def _receive(self, count):
         buffer = bytearray(count)
         view = memoryview(buffer)

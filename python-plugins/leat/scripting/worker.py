@@ -91,19 +91,19 @@ class Services:
         """See reductions.OneServer. Waits for the other servers, as long as the script's call may take."""
         from .reductions import outcome_of
         told, parts = zip(*(column.words() for column in columns))
-        answer, data = self._ask({"kind": "reduce", "function": function, "signature": signature, "columns": list(told)}, *parts)
+        answer, data = self._channel.ask({"kind": "reduce", "function": function, "signature": signature, "columns": list(told)}, *parts)
         return outcome_of(answer, data, columns)
 
     def place(self):
         """server, servers, is_first."""
         if self._place is None:
-            answer, _ = self._ask({"kind": "place"})
+            answer, _ = self._channel.ask({"kind": "place"})
             self._place = types.SimpleNamespace(**{key: answer[key] for key in ("server", "servers", "is_first")})
         return self._place
 
     def contact(self):
         """With what a cluster of all servers secures its connections, in PEM, and addresses of this node."""
-        answer, _ = self._ask({"kind": "contact"})
+        answer, _ = self._channel.ask({"kind": "contact"})
         return types.SimpleNamespace(**{key: answer[key] for key in ("authority", "certificate", "key", "addresses")})
 
     def call_over_run(self, script, function, iteration, context):
@@ -113,15 +113,6 @@ class Services:
     def call_begins(self):
         """Who lives may have changed since the last."""
         self._place = None
-
-    def _ask(self, head, *parts):
-        self._channel.send(head, *parts)
-        answer = self._channel.receive()
-        if answer is None:
-            raise ConnectionError("leatd has ended")
-        if why := answer[0]["why"]:
-            raise (TimeoutError if answer[0]["late"] else RuntimeError)(why)
-        return answer
 
     def image(self, script, name, iteration, picture):
         from . import outputs
