@@ -11,9 +11,10 @@ wait() ends the turn before: what get() gave is the simulation's memory again th
 wait() spares that, where u is large. What put() takes is read by all who are connected, and must not be changed any more. One thread
 of the program does all this; it needs NumPy only. `leat.graph` says how modules are connected.
 """
+import math
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,6 +43,7 @@ class Part:
     block: int = None
     position: tuple = None
     level: int = None
+    stamps: dict = field(default_factory=dict)  # {name: number} that its maker has said
 
 
 def wait():
@@ -62,10 +64,10 @@ def parts(port):
     return _program().parts(port)
 
 
-def put(port, array, dims=None, unit=""):
+def put(port, array, dims=None, unit="", stamps=None):
     """Hands an array or a number over, once in a turn for each port. It is copied, but for one of memory(). dims: names of its
-    dimensions."""
-    _program().put(port, array, dims, unit)
+    dimensions. stamps: {name: number}, what connections choose by: g.when("peak > 300")."""
+    _program().put(port, array, dims, unit, stamps or {})
 
 
 def memory(shape, dtype="float64"):
@@ -278,7 +280,8 @@ class _Program:
 
     def parts(self, port):
         return [Part(self._view(port, each), tuple(each["dimensions"]), each["unit"], each.get("iteration", self._turn["iteration"]),
-                     each.get("source"), each.get("rank"), each.get("block"), _tuple(each.get("position")), each.get("level"))
+                     each.get("source"), each.get("rank"), each.get("block"), _tuple(each.get("position")), each.get("level"),
+                     each.get("stamps", {}))
                 for each in self._told(port)]
 
     def _whole(self, name, port):
@@ -344,7 +347,7 @@ class _Program:
         file = self._files[memory] = self._shared_memory(os.open(memory, os.O_RDONLY | os.O_CLOEXEC))
         return file
 
-    def put(self, port, array, dims, unit):
+    def put(self, port, array, dims, unit, stamps):
         self.turn()
         from .scripting.outputs import native
         array = native(np.asarray(array))
@@ -363,7 +366,8 @@ class _Program:
         self._put.add(port)
         self._channel.send({"kind": "results", "arrays": [
             {"name": port, "type": "char" if array.dtype == _CHAR else array.dtype.name, "unit": unit or told.get("unit", ""),
-             "dimensions": list(dims), "extents": list(array.shape), "offset": offset, "bytes": array.nbytes}]})
+             "dimensions": list(dims), "extents": list(array.shape), "offset": offset, "bytes": array.nbytes,
+             "stamps": {name: float(value) for name, value in stamps.items() if math.isfinite(value)}}]})
         for parameter in told.get("steers", []):
             if array.size != 1:
                 raise ValueError(f"port \"{port}\" steers parameter \"{parameter}\", which is one number: this has {array.size}")

@@ -44,6 +44,9 @@ std::optional<Product> told_product(const json& told, std::string_view data) {
   const bool inside = *offset <= data.size() && *bytes <= data.size() - *offset;
   if (!inside || !extents_make(product, *bytes)) return std::nullopt;
   product.data = data.data() + *offset;
+  if (const json& stamps = member_of(told, "stamps"); stamps.is_object())
+    for (const auto& [name, value] : stamps.items())
+      if (value.is_number()) product.stamps[name] = value.get<double>();
   return product;
 }
 

@@ -105,8 +105,9 @@ struct ScriptContext {
   /// A call of a script, or what is said instead, on the script's track.
   TracedTime traced(const Script& script, std::int64_t iteration, const char* what = "") const {
     const Trace::Track track =
-        trace ? trace->track((script.inputs ? "module " : "script ") + script.file.name, kScriptPlace)
-              : Trace::Track{0};
+        trace
+            ? trace->track((script.inputs ? "module " : "script ") + script.file.name, kScriptPlace)
+            : Trace::Track{0};
     return {trace, track, iteration, what};
   }
   /// Of functions that other servers alone call with this one.

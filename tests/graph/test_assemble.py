@@ -56,7 +56,7 @@ def test_the_plan_says_all_that_the_file_says(tmp_path):
                                      "another scale: the module has to convert it"),
     ("g.connect(view.out, sim.parameter('cam'))", 'g.py:5: error: heat.xml has no parameter "cam"; did you mean "camera"?'),
     ("g.connect(sim.u, g.when('iteration > mx'), view.u)", 'g.py:5: error: g.when("iteration > mx"): "mx" is neither iteration, time, '
-                                                           "nor a parameter of heat.xml"),
+                                                           "a parameter of heat.xml, nor a stamp of variable u"),
     ("g.connect(view.out, stats.u)\ng.connect(stats.far, view.u)", "a circle without tokens would wait for itself: "),
     ("g.connect(sim.u, g.latest(rate='fast'), view.u)", 'g.py:5: error: a rate is a number above 0 of messages a second, like "30 Hz"'),
     ("g.module('view', run='true', inputs=['u'])", 'g.py:5: error: there is a module "view" already, of g.py:4'),

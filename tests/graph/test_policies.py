@@ -163,3 +163,20 @@ def test_all_of_several_sources_at_one_port_in_the_order_that_was_said(tmp_path)
             expected = values(number, rank).sum()
             assert part[2] == expected or (part[2] != part[2] and expected != expected)
     assert len(seen(tmp_path, "n")) == 5, run.log()
+
+
+def test_messages_are_chosen_by_what_their_source_says_of_them(tmp_path):
+    peaks = program(tmp_path, "peaks", """
+        import leat.module as module
+        while module.wait():
+            number = module.iteration()
+            module.put("p", number * 1.0, stamps={"peak": number % 4, "odd": number % 2} if number != 7 else {"odd": 1})
+    """)
+    plan(tmp_path, module("peaks", peaks, [variable()], ["p"]),
+         module("high", note(tmp_path, "p", "u"), [variable(), product("peaks/p", when="peak >= 2 && iteration > limit")]),
+         module("newest", note(tmp_path, "u", "p"), [variable(), product("peaks/p", when="odd == 1", tokens=1)]))
+    with graph_run(tmp_path, config(data_xml=PARAMETERS + ROW)) as run:
+        write_iterations(run, range(12))
+    assert numbers(tmp_path, "high") == [6, 10, 11], run.log()  # of 7 nothing is said
+    assert [turn["p"][0][1] if turn["p"] else None for turn in seen(tmp_path, "newest")] == [None, None, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9]
+    assert "skipped" not in run.log(), run.log()

@@ -83,11 +83,11 @@ def _check_policy(connection, port, graph, error):
         error(connection.place, f"{port} cannot have tokens: nothing goes back to {connection.source}")
     if policy.tokens and policy.greedy:
         error(connection.place, f"{port} is greedy, or has tokens, not both")
-    known = {"iteration", "time", *graph.simulation.parameters, *_FUNCTIONS}
+    known = {"iteration", "time", *graph.simulation.parameters, *connection.source.kind.stamps, *_FUNCTIONS}
     for word in _WORD.findall(re.sub(r"[0-9.]+[eE][+-]?[0-9]+", "", policy.when)):
         if word not in known:
-            error(connection.place, f'g.when("{policy.when}"): "{word}" is neither iteration, time, nor a parameter of '
-                                    f"{graph.simulation.file}")
+            error(connection.place, f'g.when("{policy.when}"): "{word}" is neither iteration, time, a parameter of '
+                                    f"{graph.simulation.file}, nor a stamp of {connection.source}")
 
 
 def _check_kind(connection, port, error):

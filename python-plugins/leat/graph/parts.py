@@ -40,16 +40,18 @@ def refuse(text, place=None):
 
 @dataclass
 class Kind:
-    """What a port says of its messages; "" and None: nothing. dims: how many dimensions."""
+    """What a port says of its messages; "" and None: nothing. dims: how many dimensions. stamps: names of numbers that are said of each."""
     unit: str = ""
     type: str = ""
     dims: int = None
+    stamps: tuple = ()
 
 
-def port(unit="", type="", dims=None):
+def port(unit="", type="", dims=None, stamps=()):
     """What comes in or goes out at a port, where it shall be checked: a unit as UDUNITS knows it, a type as NumPy calls it, how many
-    dimensions. inputs={"u": g.port(unit="K", dims=2)}; a text alone is the unit."""
-    return Kind(unit, type, dims)
+    dimensions. inputs={"u": g.port(unit="K", dims=2)}; a text alone is the unit. stamps: names of numbers that the module says of each
+    message, put(..., stamps={"peak": 3.0}), by which connections may choose: g.when("peak > 300")."""
+    return Kind(unit, type, dims, tuple(stamps))
 
 
 @dataclass

@@ -67,7 +67,8 @@ def sample(share):
 
 
 def when(condition):
-    """Iterations of which the condition is true. It may name `iteration`, `time` and parameters of the simulation, as in
+    """Messages of which the condition is true. It may name `iteration`, `time`, parameters of the simulation, and stamps that the source
+    declares (see port()), as in
     "time > 0.5 && iteration % 10 == 0"; see https://beltoforion.de/en/muparser/features.php for what else there is."""
     return Policy(when=condition)
 

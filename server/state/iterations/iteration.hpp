@@ -75,6 +75,7 @@ struct Product {
   std::vector<std::int64_t> extents;    ///< of each dimension
   const void* data = nullptr;           ///< in C order; lies in the publication's memory
   std::uint64_t bytes = 0;
+  std::map<std::string, double> stamps{};  ///< what its maker has said of it, for those that choose
 };
 
 /// A file in memory that other processes of this user can open, and this one has mapped.

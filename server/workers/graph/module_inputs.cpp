@@ -36,7 +36,7 @@ ModuleInputs::ModuleInputs(std::shared_ptr<const ModulePlan> plan, const model::
       newest_(plan_->inputs.size()) {
   for (const ModuleInput& input : plan_->inputs) {
     if (!input.variable.empty()) variables_.push_back(index_of_variable(input.variable, model));
-    filters_.emplace_back(input.filter, model);
+    filters_.emplace_back(input, model);
     most_tokens_ = std::max(most_tokens_, input.tokens);
   }
 }
@@ -88,7 +88,14 @@ void ModuleInputs::take(const Publication& publication) {
   const auto partial = partials_.find(publication.iteration);
   for (std::size_t i = 0; i < plan_->inputs.size(); ++i) {
     const ModuleInput& input = plan_->inputs[i];
-    if (wanted_of(publication, input.sources).empty()) continue;
+    const std::vector<const Product*> wanted = wanted_of(publication, input.sources);
+    if (wanted.empty()) continue;
+    if (!std::all_of(wanted.begin(), wanted.end(), [&](const Product* each) {
+          return filters_[i].lets_through(publication, *each);
+        })) {
+      if (partial != partials_.end()) partial->second.is_left_out = true;
+      continue;
+    }
     if (input.tokens > 0) {
       past_[i].insert_or_assign(publication.iteration, publication);
     } else if (input.greedy) {
@@ -184,7 +191,7 @@ std::optional<ScriptJob> ModuleInputs::take_ready(const MayCome& may_come) {
     if (has == Has::waits) break;
     auto partial = partials_.extract(first);
     if (has == Has::all) return job_of(partial.key(), std::move(partial.mapped()));
-    ++given_up_;
+    given_up_ += partial.mapped().is_left_out ? 0 : 1;
   }
   return std::nullopt;
 }

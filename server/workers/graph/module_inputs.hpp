@@ -58,6 +58,7 @@ class ModuleInputs {
     std::shared_ptr<const Iteration> iteration;
     std::vector<std::vector<Publication>> inputs;
     bool stores_have_published = false;
+    bool is_left_out = false;  ///< a message was not let through
   };
   /// Of an input with tokens: the messages that have come, by iteration, with those that no turn had.
   using Past = std::map<std::int64_t, Publication>;

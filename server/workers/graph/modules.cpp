@@ -182,6 +182,7 @@ void add_products(const Publication& publication, const std::string& wanted, jso
     part["memory"] = publication.file ? publication.file->path : "order";
     part["source"] = publication.source;
     part["iteration"] = publication.iteration;
+    for (const auto& [name, value] : product->stamps) part["stamps"][name] = finite(value);
   }
 }
 

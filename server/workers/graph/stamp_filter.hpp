@@ -15,12 +15,16 @@ namespace leat::server {
 
 class StampFilter {
  public:
-  /// Throws std::invalid_argument for a condition that cannot be read.
-  StampFilter(const PortFilter& filter, const model::Model& model);
+  /// Throws std::invalid_argument for a condition that cannot be read. Names in it that the model does not have are
+  /// stamps of messages, where these come from modules.
+  StampFilter(const ModuleInput& input, const model::Model& model);
   ~StampFilter();
   StampFilter(StampFilter&&) noexcept;
 
+  /// As far as it can be said without a message.
   bool lets_through(const Iteration& iteration, std::int64_t now_ns) const;
+  /// A message of a source of the connection.
+  bool lets_through(const Publication& publication, const Product& product) const;
   /// One has gone through.
   void passed(std::int64_t now_ns) noexcept { passed_ns_ = now_ns; }
 
