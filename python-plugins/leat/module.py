@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-_SOCKET, _CONSTANTS, _OUTPUTS = 3, 5, 6  # as lib/frames/frame.hpp numbers them
+from .scripting.frames import CONSTANTS, OUTPUTS, SOCKET, Channel
+
 _ALIGNMENT = 64
 _FIRST_SIZE = 1 << 20
 _MOST_FILES = 16  # of others' outputs that stay mapped
@@ -200,19 +201,18 @@ class _Program:
         if "LEAT_MODULE" not in os.environ:
             raise NoModuleError(f"{sys.argv[0] or 'this program'} is a module of a graph, which Leat starts: name it in "
                                 "leat.graph.module(..., run=...), or say `leat graph FILE.py -- COMMAND` to run the simulation with it")
-        from .scripting.frames import Channel
         from .scripting.model import Model
         from .scripting.views import SharedMemory
         self._shared_memory = SharedMemory
-        self._channel = Channel(_SOCKET)
+        self._channel = Channel(SOCKET)
         setup, _ = self._channel.receive()
         told = setup["module"]
         self.model, self.name, self.options = Model.from_json(setup), told["name"], told.get("options", {})
         self._inputs = {each["port"]: each for each in told.get("inputs", [])}
         self._outputs = {each["port"]: each for each in told.get("outputs", [])}
-        self.outputs = Outputs(_OUTPUTS, setup["memory"])
+        self.outputs = Outputs(OUTPUTS, setup["memory"])
         self._files = {"segment": SharedMemory(os.open(setup["segment"], os.O_RDONLY | os.O_CLOEXEC)),
-                       "constants": SharedMemory(_CONSTANTS)}
+                       "constants": SharedMemory(CONSTANTS)}
         self._turn, self._data, self._put = None, b"", set()
         self._channel.send({})
         self._usual_hook, sys.excepthook = sys.excepthook, self._fail

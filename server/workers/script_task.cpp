@@ -162,6 +162,10 @@ std::string write_to_own_log(const ScriptOutput& output, const Script& script,
 
 }  // namespace
 
+ScriptFailure failure_in(const nlohmann::json& head) {
+  return {text_in(head, "error"), text_in(head, "whole")};
+}
+
 std::string brief(const std::string& text) {
   static constexpr std::string_view kHead = "Traceback (most recent call last):\n";
   const std::size_t head = text.rfind(kHead);  // of an exception that comes of another one

@@ -43,6 +43,9 @@ struct ScriptFailure {
   std::string whole;  ///< with all that Python says, for the script's own log
 };
 
+/// What an answer says of it.
+ScriptFailure failure_in(const nlohmann::json& head);
+
 /// Of a traceback the line that says what was wrong; else the first.
 std::string brief(const std::string& text);
 

@@ -3,8 +3,8 @@
 import os
 
 from ..scripting.foreign import ForeignScript
+from ..scripting.frames import CRASH_FILE
 from ..scripting.script import ScriptError, describe
-from ..scripting.worker import CRASH_FILE
 from ..vtk.meshes import with_places
 from . import header, inputs
 from .pipeline import Pipeline, own_streams, start

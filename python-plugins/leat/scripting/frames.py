@@ -6,6 +6,8 @@ import socket
 import struct
 import threading
 
+SOCKET, CRASH_FILE, CONSTANTS, OUTPUTS = 3, 4, 5, 6  # descriptors of a process that leatd has started
+
 _LENGTHS = struct.Struct("=QQ")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 

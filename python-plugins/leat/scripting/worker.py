@@ -10,9 +10,9 @@ import time
 import types
 
 from ..vtk.painter import Painter
+from .frames import CONSTANTS, CRASH_FILE, SOCKET, Channel
 from .parent import die_with_parent
 
-_SOCKET, CRASH_FILE, _CONSTANTS = 3, 4, 5
 _NICE = 5  # below leatd itself, with which it may share a core
 
 
@@ -22,8 +22,7 @@ def main():
     if os.getppid() != parent:  # it died before it could be asked for
         return 1
     faulthandler.enable(CRASH_FILE, all_threads=False)
-    from .frames import Channel
-    channel = Channel(_SOCKET)
+    channel = Channel(SOCKET)
     setup, _ = channel.receive()
     try:
         import numpy
@@ -154,7 +153,7 @@ class Worker:
         self._channel, self._output, self._setup = channel, setup["output"], setup
         self._model = Model.from_json(setup)
         self._memory = SharedMemory(os.open(setup["segment"], os.O_RDONLY | os.O_CLOEXEC))
-        self._constants = SharedMemory(_CONSTANTS)
+        self._constants = SharedMemory(CONSTANTS)
         self._services = Services(channel, self._model, self._output, setup["has_all_ranks"])
         self._scripts, self._tables, self._timeouts = {}, {}, {}
         self._iteration = None
