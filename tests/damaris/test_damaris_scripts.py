@@ -257,7 +257,7 @@ BAD = {'<script file="s.py" every="2"/>': 'every="..." is for form="damaris"',
        '<script file="s.py" variables="a"/>': 'in @leat.on_iteration(variables=...)',
        '<script file="s.py" form="damaris" variables="a, bb"/>': 'unknown variable "bb"; did you mean "b"',
        '<script file="s.py" form="damaris"><dask scheduler-file="x"/><dask scheduler-file="y"/></script>': "a second <dask>",
-       '<script file="s.py" form="damariss"/>': "expected leat, damaris, deisa or catalyst"}
+       '<script file="s.py" form="damariss"/>': "expected leat, damaris, deisa, catalyst or graph"}
 
 
 @pytest.mark.parametrize("script", BAD)
