@@ -65,6 +65,8 @@ def test_the_plan_says_all_that_the_file_says(tmp_path):
     ("g.module('x', run='true')", 'g.py:5: error: module "x" has no input: nothing says when it has its turns'),
     ("g.module('x', run='no_such_program', inputs=['u'])", 'module "x": there is no program "no_such_program"'),
     ("x = g.module('x', run='true', inputs=['u'])\ng.connect(sim.u, g.greedy(), x.u)", "x.u cannot be greedy: variable u comes with each"),
+    ("g.scatter(stats.far, [view.u])", "g.py:5: error: scatter() takes a variable, whose blocks it gives away; of stats/far there is one array"),
+    ("g.redistribute(sim.u, [g.module('x', run='true', inputs=['u']).u], axis=1)", "g.py:5: error: redistribute(axis=1): variable u has 1 dim"),
     ("g.run(place={view: 'moon'})", "where is one of node, idle, staging"),
     ("g.run(place={view: 'staging'})", 'module "view" shall be on staging nodes, and heat.xml has none'),
     ("1 / 0", 'File "g.py", line 5'),

@@ -70,6 +70,9 @@ def _check_port(port, graph, error):
         _check_policy(each, port, graph, error)
         _check_kind(each, port, error)
         _check_way(each, port, graph, error)
+    if port.share and port.share["how"] == "box" and None is not sources[0].kind.dims <= port.share["axis"]:
+        error(port.connections[0].place, f'redistribute(axis={port.share["axis"]}): {sources[0]} has {sources[0].kind.dims} dimensions, '
+                                         "counted from 0")
     if len({each.policy for each in port.connections}) > 1:
         error(port.connections[1].place, f"all connections of {port} have the same policies: a message has the arrays of all of them")
 

@@ -15,6 +15,8 @@ def gather(sources, target):
 def scatter(source, targets):
     """Of the blocks of a variable each target has its share: of n targets the i-th has those whose place in the order of ranks and blocks
     gives i when divided by n."""
+    if not isinstance(source, Variable):
+        refuse(f"scatter() takes a variable, whose blocks it gives away; of {source} there is one array: redistribute() cuts that")
     _share(source, targets, "blocks")
 
 
