@@ -180,3 +180,31 @@ def test_messages_are_chosen_by_what_their_source_says_of_them(tmp_path):
     assert numbers(tmp_path, "high") == [6, 10, 11], run.log()  # of 7 nothing is said
     assert [turn["p"][0][1] if turn["p"] else None for turn in seen(tmp_path, "newest")] == [None, None, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9]
     assert "skipped" not in run.log(), run.log()
+
+
+def test_tokens_have_the_messages_of_all_sources(tmp_path):
+    """Of the last iteration that all of them have made something of: none is in the place of another."""
+    some = program(tmp_path, "some", """
+        import leat.module as module
+        while module.wait():
+            if module.iteration() != 2:
+                module.put("x", 1000.0 + module.iteration())
+    """)
+    all_ = program(tmp_path, "all", "import leat.module as m\nwhile m.wait(): m.put('x', m.iteration())")
+    plan(tmp_path, module("all", all_, [variable()], ["x"]),
+         module("some", some, [variable()], ["x"]),
+         module("n", note(tmp_path, "u", "p"), [variable(), product("all/x", "some/x", tokens=1)]))
+    with graph_run(tmp_path, config()) as run:
+        write_iterations(run, range(6))
+    found = [turn["p"] for turn in seen(tmp_path, "n")]
+    assert found == [[]] + [[["all", i, i], ["some", i, 1000.0 + i]] for i in (0, 1, 1, 3, 4)], run.log()
+
+
+def test_a_greedy_port_may_close_a_circle(tmp_path):
+    there = program(tmp_path, "there", "import leat.module as m\nwhile m.wait(): m.put('x', m.iteration())")
+    plan(tmp_path, module("a", there, [variable(), product("b/x", greedy=True)], ["x"]),
+         module("b", there, [variable(), product("a/x")], ["x"]),
+         module("n", note(tmp_path, "p"), [product("b/x")]))
+    with graph_run(tmp_path, config()) as run:
+        write_iterations(run, range(6))
+    assert numbers(tmp_path) == list(range(6)), run.log()

@@ -97,7 +97,10 @@ void ModuleInputs::take(const Publication& publication) {
       continue;
     }
     if (input.tokens > 0) {
-      past_[i].insert_or_assign(publication.iteration, publication);
+      std::vector<Publication>& all = past_[i][publication.iteration];
+      std::erase_if(all,
+                    [&](const Publication& each) { return each.source == publication.source; });
+      all.push_back(publication);
     } else if (input.greedy) {
       std::erase_if(newest_[i], [&](const Publication& each) {
         return each.source == publication.source && each.iteration < publication.iteration;
@@ -166,17 +169,36 @@ ModuleInputs::Has ModuleInputs::state_of(std::int64_t number, const Partial& par
   return all;
 }
 
+bool ModuleInputs::is_whole(const ModuleInput& input, const std::vector<Publication>& all) {
+  const auto there = std::count_if(input.sources.begin(), input.sources.end(),
+                                   [&](const std::string& each) { return server::has(all, each); });
+  return there == std::ssize(input.sources) || (input.any && there > 0);
+}
+
+// The last whole message until then. It is kept, for turns without another one; what is before it, or will never be
+// whole, is not.
+std::vector<Publication> ModuleInputs::take_past(const ModuleInput& input, std::int64_t until,
+                                                 Past* past) {
+  const auto end = past->upper_bound(until);
+  auto last = end;
+  while (last != past->begin()) {
+    if (is_whole(input, (--last)->second)) {
+      past->erase(std::next(last), end);
+      past->erase(past->begin(), last);
+      return last->second;
+    }
+  }
+  past->erase(past->begin(), end);
+  return {};
+}
+
 ScriptJob ModuleInputs::job_of(std::int64_t number, Partial partial) {
   for (std::size_t i = 0; i < plan_->inputs.size(); ++i) {
     const ModuleInput& input = plan_->inputs[i];
     if (input.greedy) partial.inputs[i] = newest_[i];
     const auto until = input.tokens > 0 ? before(number, input.tokens) : std::nullopt;
     if (!until) continue;
-    auto past = past_[i].upper_bound(*until);
-    if (past == past_[i].begin()) continue;
-    partial.inputs[i] = {std::prev(past)->second};
-    past_[i].erase(past_[i].begin(),
-                   std::prev(past));  // the last is kept for turns without another one
+    partial.inputs[i] = take_past(input, *until, &past_[i]);
   }
   ScriptJob job{std::move(partial.iteration)};
   job.module = plan_;

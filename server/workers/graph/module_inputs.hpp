@@ -61,7 +61,7 @@ class ModuleInputs {
     bool is_left_out = false;  ///< a message was not let through
   };
   /// Of an input with tokens: the messages that have come, by iteration, with those that no turn had.
-  using Past = std::map<std::int64_t, Publication>;
+  using Past = std::map<std::int64_t, std::vector<Publication>>;
   enum class Has { all, waits, never };
 
   bool is_wanted(const Iteration& iteration, std::int64_t now_ns);
@@ -71,6 +71,9 @@ class ModuleInputs {
   Has state_of(std::size_t input, std::int64_t number, const Partial& partial,
                const MayCome& may_come) const;
   Has state_of_past(const ModuleInput& input, std::int64_t number, const MayCome& may_come) const;
+  static bool is_whole(const ModuleInput& input, const std::vector<Publication>& all);
+  static std::vector<Publication> take_past(const ModuleInput& input, std::int64_t until,
+                                            Past* past);
   bool is_store(const std::string& source) const;
   std::optional<std::int64_t> before(std::int64_t number, std::int64_t tokens) const;
   ScriptJob job_of(std::int64_t number, Partial partial);

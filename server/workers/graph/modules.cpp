@@ -89,7 +89,7 @@ json functions_of(const ModulePlan& plan) {
   json takes = json::array();
   for (const ModuleInput& input : plan.inputs)
     for (const std::string& each : input.sources)
-      if (input.tokens == 0) takes.push_back(each);  // a loop with tokens has a beginning
+      if (input.tokens == 0 && !input.greedy) takes.push_back(each);  // these may close a loop
   return {{{"name", "turn"},
            {"every", 1},
            {"variables", json::array()},
