@@ -96,6 +96,7 @@ void ScriptHandOut::look_for_changes() {
     script.drop_waiting();
     context_.log->info("{} is gone: {} was removed", script.title(), script.file.path);
   }
+  warn_of_lacking_sources();
   board_.have_looked = true;
   board_.before_first_look.clear();  // the scripts that are there have it
   board_.changed.notify_all();
@@ -177,6 +178,34 @@ void ScriptHandOut::take_module(const ScriptFile& file) {
   script.counts.told.clear();
   if (known == board_.scripts.end()) script.counts.skipped += board_.before_first_look.size();
   if (known == board_.scripts.end()) script.worker = add_seat(&script);
+}
+
+// A module that takes what nobody makes has no turn, which nothing else says. With the lock.
+void ScriptHandOut::warn_of_lacking_sources() {
+  const auto makes = [this](const std::string& product) {
+    const std::string source = source_of(product);
+    const auto is_store = [&](const model::Store& store) { return store.name == source; };
+    if (std::any_of(context_.model.stores.begin(), context_.model.stores.end(), is_store))
+      return true;
+    return std::any_of(board_.scripts.begin(), board_.scripts.end(), [&](const Script& script) {
+      if (script.removed || script.file.name != source) return false;
+      if (!script.file.module || product == source) return true;
+      const std::vector<std::string>& outputs = script.file.module->outputs;
+      return std::count(outputs.begin(), outputs.end(), product.substr(source.size() + 1)) > 0;
+    });
+  };
+  for (const Script& script : board_.scripts) {
+    if (script.removed || !script.inputs) continue;
+    for (const ModuleInput& input : script.file.module->inputs) {
+      for (const std::string& product : input.sources) {
+        if (makes(product)) continue;
+        const std::string text =
+            fmt::format("{}: port \"{}\" takes {}, which nothing in this run makes", script.title(),
+                        input.port, product);
+        if (board_.said.insert(text).second) context_.log->warn("{}", text);
+      }
+    }
+  }
 }
 
 std::size_t ScriptHandOut::add_seat(Script* module) {

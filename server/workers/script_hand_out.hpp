@@ -27,6 +27,7 @@ class ScriptHandOut {
   void look_for_changes();
   void warn_of_groups(const std::vector<ScriptFile>& files);
   void take_file(const ScriptFile& file);
+  void warn_of_lacking_sources();
   void take_module(const ScriptFile& file);
   void give_to_scripts(const ScriptBoard::News& news);
   void store_constants(const ScriptBoard::News& news);

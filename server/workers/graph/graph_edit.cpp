@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "lib/os/process.hpp"
+#include "lib/os/user_file.hpp"
 #include "server/workers/python/module_plan.hpp"
 
 namespace leat::server {
@@ -25,10 +26,11 @@ void take_out(json* modules, const std::string& name) {
 }  // namespace
 
 std::string written(const GraphEdit& edit) {
-  std::ifstream from(edit.plan);
-  json plan = json::parse(from, nullptr, false);
-  if (!plan.is_object() || !plan.contains("modules") || !plan["modules"].is_array())
-    return edit.plan + " is no plan of a graph";
+  const Result<std::string> text = os::text_of_file(edit.plan);
+  if (!text) return text.error().message;
+  // It may have been changed by hand since it was read.
+  if (const auto good = graph_of(*text); !good) return edit.plan + ": " + good.error().message;
+  json plan = json::parse(*text);
   json& modules = plan["modules"];
   if (!edit.remove.empty()) take_out(&modules, edit.remove);
   for (const json& each : edit.add) {

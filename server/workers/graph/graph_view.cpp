@@ -2,11 +2,11 @@
 // What those who watch a run see of its graph, and how they change it.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/text.hpp"
+#include "lib/os/user_file.hpp"
 #include "server/workers/graph/modules.hpp"
 #include "server/workers/script_pool.hpp"
 
@@ -72,10 +72,9 @@ std::string ScriptPool::add_modules(const std::string& file) {
   const model::ScriptSource* const graph = graph_in(context_.model);
   if (!graph) return kNoGraph;
   std::error_code error;
-  std::ifstream stream(file);
-  if (!stream) return "there is no file " + fs::absolute(file, error).string();
-  const json plan = json::parse(stream, nullptr, false);
-  const Result<GraphPlan> more = graph_of(plan.dump());
+  const Result<std::string> text = os::text_of_file(fs::absolute(file, error).string());
+  if (!text) return text.error().message;
+  const Result<GraphPlan> more = graph_of(*text);
   if (!more) return file + ": " + more.error().message;
   try {
     for (const auto& each : more->modules) ModuleInputs(each, context_.model);
@@ -83,7 +82,7 @@ std::string ScriptPool::add_modules(const std::string& file) {
     return file + ": " + e.what();
   }
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  board_.edits.push_back({graph->path, plan["modules"]});
+  board_.edits.push_back({graph->path, json::parse(*text)["modules"]});
   board_.changed.notify_all();
   return "";
 }

@@ -52,6 +52,19 @@ ModuleInput input_of(const json& told) {
   return input;
 }
 
+// What comes at the second one, or is put there, would be nobody's.
+void refuse_double_ports(const ModulePlan& plan) {
+  std::set<std::string> inputs, outputs;
+  const auto refuse = [&](const char* kind, const std::string& port) {
+    throw std::invalid_argument("module \"" + plan.name + "\" has two " + kind + " \"" + port +
+                                "\"");
+  };
+  for (const ModuleInput& each : plan.inputs)
+    if (!inputs.insert(each.port).second) refuse("inputs", each.port);
+  for (const std::string& each : plan.outputs)
+    if (!outputs.insert(each).second) refuse("outputs", each);
+}
+
 std::shared_ptr<const ModulePlan> module_of(const json& told) {
   const auto plan = std::make_shared<ModulePlan>();
   plan->name = told.at("name");
@@ -68,6 +81,7 @@ std::shared_ptr<const ModulePlan> module_of(const json& told) {
     plan->inputs.push_back(input_of(each));
   for (const json& each : told.value("outputs", json::array()))
     plan->outputs.push_back(each.at("port"));
+  refuse_double_ports(*plan);
   plan->told = told;
   return plan;
 }
@@ -86,7 +100,9 @@ Result<GraphPlan> graph_of(const std::string& text) {
                                              ", and this Leat knows version " +
                                              std::to_string(kGraphVersion) +
                                              ": write it again with its own `leat graph`"};
-    for (const json& each : told.at("modules")) {
+    const json& modules = told.at("modules");
+    if (!modules.is_array()) throw std::invalid_argument("its \"modules\" are no list");
+    for (const json& each : modules) {
       plan.modules.push_back(module_of(each));
       if (!names.insert(plan.modules.back()->name).second)
         throw std::invalid_argument("there are two modules \"" + plan.modules.back()->name + "\"");

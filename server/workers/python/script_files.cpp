@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,6 +12,7 @@
 #include "lib/os/child_process.hpp"
 #include "lib/os/folder.hpp"
 #include "lib/os/process.hpp"
+#include "lib/os/user_file.hpp"
 
 namespace leat::server {
 
@@ -88,9 +88,8 @@ class Finder {
     if (file.error == ENOENT) return;
     if (file.error != 0) return problem(path + ": " + os::errno_text(file.error));
     if (std::string why = os::why_unsafe_to_run(path); !why.empty()) return problem(why);
-    std::ifstream stream(path);
-    const Result<GraphPlan> graph =
-        graph_of({std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()});
+    const Result<std::string> text = os::text_of_file(path);
+    const Result<GraphPlan> graph = text ? graph_of(*text) : text.error();
     if (!graph) {
       scan_.unreadable.insert(source);
       return problem("the graph " + path + ": " + graph.error().message);
