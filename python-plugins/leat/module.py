@@ -24,6 +24,7 @@ _ALIGNMENT = 64
 _FIRST_SIZE = 1 << 20
 _MOST_FILES = 16  # of others' outputs that stay mapped
 _CHAR = np.dtype("S1")
+_MOST_DIMENSIONS = 8  # as kMaxDims of lib/base/scalar.hpp
 
 
 class NoModuleError(RuntimeError):
@@ -361,6 +362,8 @@ class _Program:
             dims = tuple(f"dim_{i}" for i in range(array.ndim))
         if len(dims) != array.ndim:
             raise ValueError(f"port \"{port}\": {len(dims)} names in dims for an array with {array.ndim} dimensions")
+        if array.ndim > _MOST_DIMENSIONS:
+            raise ValueError(f"port \"{port}\": an array with {array.ndim} dimensions; {_MOST_DIMENSIONS} are the most")
         told = self._outputs[port]
         offset = self.outputs.offset_of(array)
         self._put.add(port)

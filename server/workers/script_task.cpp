@@ -189,9 +189,10 @@ void record_call(ScriptContext& context, Script& script, std::int64_t iteration,
     script.record_failure(brief(failure.text));
     if (++script.failures_in_a_row >= script.source->failures) {
       script.give_up();
-      stopped = fmt::format(
-          "\nThat was failure {} in a row: it is not called any more. Edit the file to try again.",
-          script.failures_in_a_row);
+      stopped =
+          fmt::format("\nThat was failure {} in a row: it is not called any more. {} to try again.",
+                      script.failures_in_a_row,
+                      script.inputs ? "Change its part of the plan" : "Edit the file");
     }
   }
   tell(context, script, fmt::format(", iteration {}", iteration), failure, stopped);

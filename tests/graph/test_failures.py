@@ -56,6 +56,7 @@ def first_turns(kind):
     ("time.sleep(1000)", 'module "mid", iteration 3: it took longer than 1 s and was ended', 'timeout="1s"'),
     ("os.write(3, b'x' * 64)", 'module "mid", iteration 3: its process said something to leatd that makes no sense', ""),
     ("module.put('nothing', 1)", 'has no output "nothing"; there are: sum', ""),
+    ("module.put('sum', [[[[[[[[[1.0]]]]]]]]])", 'port "sum": an array with 9 dimensions; 8 are the most', ""),
     ("module.put('sum', 1.0)", 'port "sum" has had its message in this turn', ""),
 ])
 def test_one_turn_is_lost_and_successors_skip_it(tmp_path, kind, said, script):

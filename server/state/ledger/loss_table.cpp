@@ -86,19 +86,21 @@ std::string never_called(const std::vector<std::string>& names, const ScriptFate
 }
 
 void add_scripts(const Incidents& incidents, bool causes, std::vector<std::string>* lines) {
-  std::map<std::pair<std::string, std::uint64_t>, std::vector<std::string>> never;  // by the reason
+  using Reason = std::tuple<std::string, std::uint64_t, bool>;
+  std::map<Reason, std::vector<std::string>> never;
   std::size_t count = 0;
   for (const auto& [name, fate] : incidents.scripts()) {
     if (!fate.is_amiss()) continue;
     if (fate.calls == 0 && fate.failed > 0 && !fate.why.empty()) {
-      never[{fate.why, fate.skipped}].push_back(name);
+      never[{fate.why, fate.skipped, fate.is_module}].push_back(name);
     } else if (++count <= kMostOfAKind) {
       lines->push_back(text_of_script(name, fate, causes));
     }
   }
   for (const auto& [reason, names] : never) {
+    const auto& [why, skipped, is_module] = reason;
     if (++count <= kMostOfAKind)
-      lines->push_back(never_called(names, {0, 0, reason.second, reason.first}, causes));
+      lines->push_back(never_called(names, {0, 0, skipped, why, is_module}, causes));
   }
   if (count > kMostOfAKind) lines->push_back("and so did more scripts");
 }

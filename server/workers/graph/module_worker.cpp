@@ -70,6 +70,10 @@ void ScriptWorker::hand_over_outputs(const Iteration& iteration) {
 void ScriptWorker::take_outputs(const Script& script, const Frame& message,
                                 const Iteration& iteration) {
   Publication made = modules::publication_of(message, seat_.outputs);
+  const std::size_t told = member_of(message.head, "arrays").size();
+  if (made.products.size() < told)
+    context_.log->error("{}: {} of what it has put cannot be handed over: no array is described so",
+                        script.title(), told - made.products.size());
   if (made.products.empty()) return;
   made.source = script.file.name;
   made.iteration = iteration.number;
