@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/text.hpp"
 #include "lib/model/read_steps.hpp"
-#include "lib/os/user_file.hpp"
 
 namespace leat::model {
 
@@ -222,9 +222,10 @@ void add_graph_of_environment(Scripts& scripts) {
 }
 
 bool has_modules_on_staging(const std::string& path) {
-  const Result<std::string> text = os::text_of_file(path);
-  if (!text) return false;  // which is said where it is read
-  const nlohmann::json plan = nlohmann::json::parse(*text, nullptr, false);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // a pipe would let us wait
+  std::ifstream file(path);
+  const nlohmann::json plan = nlohmann::json::parse(file, nullptr, false);
   if (!plan.is_object() || !plan.contains("modules") || !plan["modules"].is_array()) return false;
   return std::any_of(plan["modules"].begin(), plan["modules"].end(), [](const auto& each) {
     return each.is_object() && each.contains("place") && each["place"] == "staging";
