@@ -14,7 +14,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[0] / "graph"), str(HERE.parents[0] / "support")]
 os.environ["LEAT_BUILD"] = sys.argv[1]
-from graph_run import graph_run, module, plan, product, program, variable  # noqa: E402
+from graph_run import graph_run, module, modules_of, plan, product, program, variable  # noqa: E402
 from leat_run import BUILD, xml  # noqa: E402
 
 MIB = 1 << 20
@@ -139,8 +139,7 @@ def viewer(folder, seconds):
 
 
 def max_waiting(run):
-    from control_run import ctl
-    return max(each["waiting"] for each in json.loads(ctl(run, "graph", "--json"))["result"]["modules"])
+    return max(each["waiting"] for each in modules_of(run).values())
 
 
 def main():

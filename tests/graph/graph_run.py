@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 
+from control_run import ctl
 from leat_run import LIMIT, Run, data, xml
 
 ROW = '<layout name="row" type="double" dimensions="8" names="x"/><variable name="a" layout="row" unit="K"/>'
@@ -99,3 +100,8 @@ def wait_until(condition, what):
     while not condition():
         assert time.monotonic() < until, f"waited in vain: {what}"
         time.sleep(0.01)
+
+
+def modules_of(run):
+    """{name: what `leat ctl SESSION graph` says of it}"""
+    return {each["name"]: each for each in json.loads(ctl(run, "graph", "--json"))["result"]["modules"]}

@@ -13,6 +13,7 @@ from graph_run import (
     config,
     graph_run,
     module,
+    modules_of,
     note,
     plan,
     product,
@@ -174,13 +175,13 @@ def test_modules_come_and_go_while_the_run_goes_on(tmp_path):
         write_iterations(run, range(3))
         wait_until(lambda: len(seen(tmp_path, "a")) == 3, "three turns")
         ctl(run, "graph-add", "more.json")
-        wait_until(lambda: len(graph(run)) == 3, "three modules")
+        wait_until(lambda: len(modules_of(run)) == 3, "three modules")
         write_iterations(run, range(3, 6))
         wait_until(lambda: numbers(tmp_path, "b") == [3, 4, 5] and len(seen(tmp_path, "a")) == 6, "turns of the new ones")
-        wait_until(lambda: graph(run)["b"]["turns"] == 3, "three turns to be counted")
-        assert graph(run)["b"]["takes"] == ["s/sum"] and graph(run)["s"]["makes"] == ["sum"]
+        wait_until(lambda: modules_of(run)["b"]["turns"] == 3, "three turns to be counted")
+        assert modules_of(run)["b"]["takes"] == ["s/sum"] and modules_of(run)["s"]["makes"] == ["sum"]
         ctl(run, "graph-remove", "a")
-        wait_until(lambda: len(graph(run)) == 2, "two modules")
+        wait_until(lambda: len(modules_of(run)) == 2, "two modules")
         write_iterations(run, range(6, 9))
         wait_until(lambda: numbers(tmp_path, "b") == [3, 4, 5, 6, 7, 8], "turns of those that stay")
         assert 'there is no module "c"' in ctl(run, "graph-remove", "c", code=1)
@@ -190,10 +191,6 @@ def test_modules_come_and_go_while_the_run_goes_on(tmp_path):
         (tmp_path / "bad.json").write_text(json.dumps(bad))
         assert 'there is no variable "aa"; did you mean "a"?' in ctl(run, "graph-add", "bad.json", code=1)
     assert len(seen(tmp_path, "a")) == 6, run.log()
-
-
-def graph(run):
-    return {each["name"]: each for each in json.loads(ctl(run, "graph", "--json"))["result"]["modules"]}
 
 
 def test_a_plan_that_is_broken_changes_nothing(tmp_path):

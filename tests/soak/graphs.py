@@ -37,7 +37,7 @@ def modules_killed(folder, chance):
     (folder / "module.py").write_text(textwrap.dedent(MODULE))
     modules = [module("first", []), module("second", ["first"]), module("last", ["first", "second"]), module("view", [], latest=True)]
     (folder / "plan.json").write_text(json.dumps({"leat_graph": 1, "modules": modules}))
-    run = Simulation(folder, chance, iterations=60, more=GRAPH.format(sys.executable))
+    run = Simulation(folder, chance, iterations=60, buffer="64MiB", timeout=60, more=GRAPH.format(sys.executable))
     run.start().begun()
     for _ in range(12):
         if not run.goes_on_for(chance.uniform(0.02, 0.3)):
