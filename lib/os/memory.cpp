@@ -78,6 +78,8 @@ std::uint64_t shared_memory_free() noexcept {
 
 Result<void> reserve_shared_memory(int fd, std::uint64_t bytes, std::uint64_t at_once) {
   const std::uint64_t promised = promised_to_others(fd);
+  // What could never be had is not asked for, not even for a moment, in which it would count for others that start.
+  if (!has_room_for(bytes, 0)) return too_little(bytes, promised);
   int code = ftruncate(fd, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   if (code == 0 && !has_room_for(bytes, promised)) code = ENOSPC;
   if (code == 0) code = take_shared_memory(fd, 0, at_once);
