@@ -310,16 +310,19 @@ ScriptFailure ScriptWorker::run_script(Script& script, const ScriptJob& job) {
   seat_.made.reset();
   ScriptFailure failure =
       converse(script, order, script.timeout_seconds(), job.iteration.get(), &answer);
-  if (failure.text.empty()) failure = failure_in(answer.head);
+  const bool has_answered = failure.text.empty();  // else what is there is what it said last
+  if (has_answered) failure = failure_in(answer.head);
   if (script.inputs && failure.text.empty()) hand_over_outputs(*job.iteration);
-  if (script.inputs && member_of(answer.head, "ends") == true) end_of_failed_module();
+  if (script.inputs && has_answered && member_of(answer.head, "ends") == true)
+    end_of_failed_module();
   const std::int64_t took_ns = os::now_ns() - began_ns;
   const std::int64_t without_ns = os::without_core_ns(process) - without_core_ns;
   const std::lock_guard<std::mutex> lock(board_.mutex);
   script.counts.seconds += static_cast<double>(took_ns) * 1e-9;
   script.counts.without_core +=
       static_cast<double>(std::clamp<std::int64_t>(without_ns, 0, took_ns)) * 1e-9;
-  if (seat_.process.runs()) script.overran = false;
+  if (!has_answered) return failure;
+  script.overran = false;
   if (!answer.data.empty()) script.state = std::move(answer.data);
   return failure;
 }
