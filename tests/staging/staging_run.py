@@ -115,10 +115,11 @@ class StagingNode:
         """The process id of its leatd."""
         until = time.monotonic() + LIMIT
         while time.monotonic() < until:
-            found = [pid for pid in self.run.staging_servers()
-                     if f"LEAT_RUNTIME_DIR={self.runtime}".encode() in environment_of(pid)]
-            if found:
-                return found[0]
+            with contextlib.suppress(OSError):  # one that ends just now
+                found = [pid for pid in self.run.staging_servers()
+                         if f"LEAT_RUNTIME_DIR={self.runtime}".encode() in environment_of(pid)]
+                if found:
+                    return found[0]
             time.sleep(0.01)
         raise AssertionError(f"staging node {self.number} has no server")
 

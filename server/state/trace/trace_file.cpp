@@ -113,6 +113,7 @@ void TraceFile::write(const std::string& packets) {
     if (n > 0) done += static_cast<std::size_t>(n);
     if (n > 0 || (n < 0 && errno == EINTR)) continue;
     give_up(os::errno_text(n < 0 ? errno : EIO));
+    written_ += perfetto::whole_packets(packets.substr(0, done));
     (void)!ftruncate(file_.get(), static_cast<off_t>(written_));  // or its end is half a packet
     return;
   }
