@@ -85,6 +85,6 @@ def told_by_deisa_itself(folder, code, ranks, iterations):
     for iteration in range(iterations):
         for name, seed in (("u", 0), ("v", V))[:2 if has_v(iteration) else 1]:
             np.save(folder / f"{name}-{iteration}.npy", np.concatenate([block(iteration + seed, rank) for rank in range(ranks)]))
-    subprocess.run([python_of("deisa"), HERE / "deisa_itself.py", str(iterations)], cwd=folder, check=True, timeout=LIMIT,
+    subprocess.run([python_of("deisa"), HERE / "deisa_itself.py", str(iterations)], cwd=folder, check=True, timeout=3 * LIMIT,
                    env={**os.environ, "PYTHONPATH": ""})
     return told(folder)
