@@ -102,6 +102,7 @@ void Incidents::script_fared(const std::string& script, const ScriptFate& fate) 
            {"calls", known.calls},
            {"failed", known.failed},
            {"skipped", known.skipped},
+           {"is_module", known.is_module},
            {"why", known.why}});
 }
 
@@ -139,7 +140,7 @@ void Incidents::restore(const nlohmann::json& line, std::size_t variables) {
   if (line.contains("script")) {
     const std::string script = line.at("script");
     scripts_before_[script] = {line.at("calls"), line.at("failed"), line.at("skipped"),
-                               line.at("why")};
+                               line.at("why"), line.value("is_module", false)};
     scripts_[script] = scripts_before_[script];
   } else if (line.contains("warning")) {
     const std::uint32_t variable = line.at("place");
