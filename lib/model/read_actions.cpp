@@ -216,7 +216,6 @@ void add_graph_of_environment(Scripts& scripts) {
   ScriptSource source;
   source.path = path;
   source.foreign.emplace().form = ScriptForm::graph;
-  source.waits = true;
   source.where.file = "LEAT_GRAPH";
   scripts.sources.push_back(std::move(source));
 }
@@ -258,8 +257,6 @@ void read_source(ReadContext& context, const XmlElement& element) {
   source.waits = attributes.text("when-slow") == "wait";
   source.where = attributes.where(path);
   if (!source.is_folder) source.foreign = read_foreign(context, attributes);
-  if (source.form() == ScriptForm::graph)
-    source.waits = true;  // its plan says which modules do not
   source.dask = read_dask(context, element);
   if (attributes.given(path)) context.model.scripts.sources.push_back(std::move(source));
 }
@@ -277,6 +274,9 @@ void read_scripts(ReadContext& context, const XmlElement& root) {
     if (each.name == "folder" || each.name == "script") read_source(context, each);
   }
   add_graph_of_environment(scripts);
+  for (ScriptSource& each : scripts.sources)
+    each.waits =
+        each.waits || each.form() == ScriptForm::graph;  // its plan says which modules do not
   let_graphs_be_on_staging_nodes(context.model);
   if (scripts.exist())
     scripts.runs = chosen_schedule(context, attributes.where("runs"), scripts.runs,

@@ -62,7 +62,8 @@ std::vector<model::ScriptSource> usable_sources(const CheckReport& report) {
 // Those of sources that can be used; what else is in their folders is a warning.
 std::vector<server::ScriptFile> files_of(CheckReport& report,
                                          const std::vector<model::ScriptSource>& usable) {
-  server::ScriptScan scan = server::find_scripts(usable);
+  server::GraphPlans plans;
+  server::ScriptScan scan = server::find_scripts(usable, plans);
   for (const std::string& problem : scan.problems)
     report.diagnostics.push_back({model::Severity::warning, report.model->scripts.where, problem});
   std::set<std::string> warnings;

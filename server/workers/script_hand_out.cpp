@@ -80,7 +80,7 @@ void ScriptHandOut::edit_graph() {
 }
 
 void ScriptHandOut::look_for_changes() {
-  const ScriptScan scan = find_scripts(context_.model.scripts.sources);
+  const ScriptScan scan = find_scripts(context_.model.scripts.sources, plans_);
   warn_of_groups(scan.files);
   const std::lock_guard<std::mutex> lock(board_.mutex);
   for (const std::string& problem : scan.problems) {

@@ -39,6 +39,7 @@ class ScriptHandOut {
 
   ScriptContext& context_;
   ScriptBoard& board_;
+  GraphPlans plans_;
   std::set<std::string> looked_at_;  // scripts, and what was said of their groups
 };
 

@@ -39,18 +39,6 @@ void append(std::string* data, const Block& block, std::uint64_t offset, bool in
   data->append(reinterpret_cast<const char*>(&record), sizeof record);
 }
 
-json parameters_as_json(const Iteration& iteration, const model::Model& model) {
-  json all = json::object();
-  for (std::size_t i = 0; i < iteration.parameters.size(); ++i) {
-    json value = model::to_json(iteration.parameters[i]);
-    // JSON has no word for these; Python's float() reads them.
-    if (value.is_number_float() && !std::isfinite(value.get<double>()))
-      value = std::to_string(value.get<double>());
-    if (!value.is_null()) all[model.parameters[i].name] = std::move(value);
-  }
-  return all;
-}
-
 // As results come from a worker.
 void append_products(Frame* frame, const std::vector<Publication>& published) {
   const std::size_t start = frame->data.size();
@@ -64,6 +52,18 @@ void append_products(Frame* frame, const std::vector<Publication>& published) {
 }
 
 }  // namespace
+
+json parameters_as_json(const Iteration& iteration, const model::Model& model) {
+  json all = json::object();
+  for (std::size_t i = 0; i < iteration.parameters.size(); ++i) {
+    json value = model::to_json(iteration.parameters[i]);
+    // JSON has no word for these; Python's float() reads them.
+    if (value.is_number_float() && !std::isfinite(value.get<double>()))
+      value = std::to_string(value.get<double>());
+    if (!value.is_null()) all[model.parameters[i].name] = std::move(value);
+  }
+  return all;
+}
 
 Frame run_order(const std::string& script, const ScriptJob& job,
                 const std::vector<Block>& constants, const char* segment_start,

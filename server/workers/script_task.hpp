@@ -16,6 +16,9 @@ namespace leat::server {
 
 // What a worker is told of an iteration.
 
+/// {name: value} of the parameters that have one; of those that are no finite number the text, which Python's float() reads.
+nlohmann::json parameters_as_json(const Iteration& iteration, const model::Model& model);
+
 /// The frame that makes a worker run a script. Its data are one record for each block: first those
 /// of the iteration, whose offsets count from `segment_start`, then the constants, whose offsets
 /// are in the constants file; behind them, from data_of_products on, the data of products, whose

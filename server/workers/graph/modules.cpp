@@ -2,13 +2,13 @@
 #include "server/workers/graph/modules.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
 
 #include "lib/os/process.hpp"
 #include "server/workers/python/script_files.hpp"
+#include "server/workers/script_task.hpp"
 
 namespace leat::server::modules {
 namespace {
@@ -99,24 +99,6 @@ json functions_of(const ModulePlan& plan) {
 
 namespace {
 
-// What Python's json and ours both read.
-json finite(double value) {
-  return std::isfinite(value) ? json(value) : json(std::to_string(value));
-}
-
-json values_of(const Iteration& iteration, const model::Model& model) {
-  json all = json::object();
-  for (std::size_t i = 0; i < iteration.parameters.size(); ++i) {
-    const ParameterValue& value = iteration.parameters[i];
-    json& told = all[model.parameters[i].name];
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) told = *integer;
-    if (const auto* real = std::get_if<double>(&value)) told = finite(*real);
-    if (const auto* text = std::get_if<std::string>(&value)) told = *text;
-    if (told.is_null()) all.erase(model.parameters[i].name);
-  }
-  return all;
-}
-
 json part_of(const Block& block, const model::Model& model, const char* segment_start) {
   const model::Variable& variable = model.variables[block.variable];
   const model::Layout& layout = model.layouts[variable.layout];
@@ -182,7 +164,7 @@ void add_products(const Publication& publication, const std::string& wanted, jso
     part["memory"] = publication.file ? publication.file->path : "order";
     part["source"] = publication.source;
     part["iteration"] = publication.iteration;
-    for (const auto& [name, value] : product->stamps) part["stamps"][name] = finite(value);
+    if (!product->stamps.empty()) part["stamps"] = product->stamps;
   }
 }
 
@@ -203,7 +185,7 @@ Frame order_of(const ScriptJob& job, const std::vector<Block>& constants, const 
   frame.head = {{"kind", "turn"},
                 {"iteration", job.iteration->number},
                 {"complete", job.iteration->complete},
-                {"parameters", values_of(*job.iteration, model)},
+                {"parameters", parameters_as_json(*job.iteration, model)},
                 {"released", released},
                 {"ports", std::move(ports)}};
   return frame;

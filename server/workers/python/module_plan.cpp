@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/workers/python/module_plan.hpp"
 
+#include <functional>
 #include <set>
 #include <utility>
 
 #include "lib/model/checks.hpp"
+#include "lib/os/user_file.hpp"
 
 namespace leat::server {
 namespace {
@@ -82,6 +84,7 @@ std::shared_ptr<const ModulePlan> module_of(const json& told) {
   for (const json& each : told.value("outputs", json::array()))
     plan->outputs.push_back(each.at("port"));
   refuse_double_ports(*plan);
+  plan->stamp = std::hash<std::string>()(told.dump());
   plan->told = told;
   return plan;
 }
@@ -110,6 +113,16 @@ Result<GraphPlan> graph_of(const std::string& text) {
   } catch (const std::exception& e) {  // of json, too
     return Error{Status::ERROR_SYSTEM, e.what()};
   }
+  return plan;
+}
+
+Result<GraphPlan> GraphPlans::read(const std::string& path, std::uint64_t stamp) {
+  Read& read = all_[path];
+  if (read.stamp == stamp) return read.plan;
+  const Result<std::string> text = os::text_of_file(path);
+  if (!text) return text.error();
+  Result<GraphPlan> plan = graph_of(*text);
+  if (plan) read = {stamp, *plan};
   return plan;
 }
 

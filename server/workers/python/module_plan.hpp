@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -44,6 +45,7 @@ struct ModulePlan {
   bool idle = false;           ///< it gets what time nobody else wants
   std::vector<ModuleInput> inputs;
   std::vector<std::string> outputs;  ///< names of products
+  std::uint64_t stamp = 0;           ///< another one when anything of it is
   nlohmann::json told;               ///< all that the plan says of it, for its process
 };
 
@@ -55,6 +57,20 @@ inline constexpr std::int64_t kGraphVersion = 1;
 
 /// The plan of this text. The message of an error says what is wrong, not where the text is from.
 Result<GraphPlan> graph_of(const std::string& text);
+
+/// Plans that were read, each until its file is another one: they are looked at before each iteration.
+class GraphPlans {
+ public:
+  /// `stamp`: that the file has now.
+  Result<GraphPlan> read(const std::string& path, std::uint64_t stamp);
+
+ private:
+  struct Read {
+    std::uint64_t stamp = 0;
+    GraphPlan plan;
+  };
+  std::map<std::string, Read> all_;  // by path
+};
 
 /// What of a "<source>/<product>" is which; both without the other where there is no "/".
 std::string source_of(const std::string& product);

@@ -12,7 +12,6 @@
 #include "lib/os/child_process.hpp"
 #include "lib/os/folder.hpp"
 #include "lib/os/process.hpp"
-#include "lib/os/user_file.hpp"
 
 namespace leat::server {
 
@@ -45,6 +44,7 @@ namespace fs = std::filesystem;
 
 class Finder {
  public:
+  explicit Finder(GraphPlans& plans) : plans_(plans) {}
   void look_into(const model::ScriptSource& source, std::size_t index) {
     if (source.form() == model::ScriptForm::graph) return add_modules(source, index);
     if (!source.is_folder) return add(source.path, index);
@@ -88,8 +88,7 @@ class Finder {
     if (file.error == ENOENT) return;
     if (file.error != 0) return problem(path + ": " + os::errno_text(file.error));
     if (std::string why = os::why_unsafe_to_run(path); !why.empty()) return problem(why);
-    const Result<std::string> text = os::text_of_file(path);
-    const Result<GraphPlan> graph = text ? graph_of(*text) : text.error();
+    const Result<GraphPlan> graph = plans_.read(path, file.stamp);
     if (!graph) {
       scan_.unreadable.insert(source);
       return problem("the graph " + path + ": " + graph.error().message);
@@ -103,8 +102,7 @@ class Finder {
         continue;
       }
       const std::string whole = fs::absolute(path, error).string() + ", module " + each->name;
-      scan_.files.push_back(
-          {each->name, whole, source, std::hash<std::string>()(each->told.dump()), each});
+      scan_.files.push_back({each->name, whole, source, each->stamp, each});
     }
   }
 
@@ -120,6 +118,7 @@ class Finder {
 
   void problem(std::string text) { scan_.problems.push_back(std::move(text)); }
 
+  GraphPlans& plans_;
   ScriptScan scan_;
   std::set<std::string> names_;
 };
@@ -145,8 +144,8 @@ nlohmann::json dask_words(const model::ScriptSource& source) {
           {"timeout", source.dask->timeout_seconds}};
 }
 
-ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
-  Finder finder;
+ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources, GraphPlans& plans) {
+  Finder finder(plans);
   for (std::size_t i = 0; i < sources.size(); ++i) finder.look_into(sources[i], i);
   return finder.take();
 }

@@ -54,7 +54,7 @@ nlohmann::json foreign_words(const model::ScriptSource& source, const model::Mod
 nlohmann::json dask_words(const model::ScriptSource& source);
 
 /// Looks at the folders now. Never throws: what cannot be read is a problem.
-ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources);
+ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources, GraphPlans& plans);
 
 /// "" or why a run cannot start with it: no such folder, or one that everybody may write to.
 std::string why_not_usable(const model::ScriptSource& source);
