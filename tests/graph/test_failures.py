@@ -205,3 +205,32 @@ def test_a_plan_that_is_broken_changes_nothing(tmp_path):
         plan(tmp_path, module("a", note(tmp_path, "u"), [variable()]))
         write_iterations(run, range(6, 9))
     assert numbers(tmp_path, "a") == list(range(9)), run.log()
+
+
+def chain(folder):
+    """A module that sums, and one that notes the array and its sum."""
+    sums = module("mid", program(folder, "mid", SUM.replace("PORTS", '["u"]')), [variable()], ["sum"])
+    plan(folder, sums, module("last", note(folder, "u", "p"), [variable(), product("mid/sum")]))
+
+
+def test_two_runs_in_one_folder_have_modules_of_their_own(tmp_path):
+    chain(tmp_path)
+    with graph_run(tmp_path, config()) as one, graph_run(tmp_path, config(), name="other") as other:
+        for number in range(10):
+            write_iterations(one, [number])
+            write_iterations(other, [number])
+    turns = seen(tmp_path, "last")
+    assert sorted(turn["iteration"] for turn in turns) == sorted([*range(10), *range(10)]), one.log() + other.log()
+    assert all(str(turn["u"][0][2]) == str(values(turn["iteration"]).tolist()) for turn in turns)
+
+
+def test_a_server_that_is_stopped_for_longer_than_modules_may_take_goes_on(tmp_path):
+    chain(tmp_path)
+    with graph_run(tmp_path, config(timeout="1s", script='timeout="1s"')) as run:
+        write_iterations(run, range(5))
+        wait_until(lambda: modules_of(run)["last"]["turns"] == 5, "five turns")
+        os.kill(run.server(), signal.SIGSTOP)
+        time.sleep(2.5)
+        os.kill(run.server(), signal.SIGCONT)
+        write_iterations(run, range(5, 10))
+    assert numbers(tmp_path, "last") == list(range(10)), run.log()
