@@ -10,6 +10,9 @@
 namespace leat::client {
 namespace {
 
+// Of what the server makes: no call can mean it.
+constexpr const char* kNobodysName = "\n";
+
 // Twice as many guesses as variables, so that few addresses share one.
 int bits_of_guesses(std::size_t variables) {
   return std::max(6, static_cast<int>(std::bit_width(variables)) + 1);
@@ -22,11 +25,12 @@ VariableTable::VariableTable(const shm::Catalogue& catalogue, std::string config
   const auto records = catalogue_.variables();
   states_.resize(records.size());
   for (std::uint32_t i = 0; i < records.size(); ++i) {
-    states_[i].name = catalogue_.text(records[i].name);
+    const bool is_of_ranks = (records[i].flags & shm::kMadeByServer) == 0;
+    states_[i].name = is_of_ranks ? catalogue_.text(records[i].name) : kNobodysName;
     states_[i].layout = records[i].layout;
     states_[i].wanted_every = records[i].wanted_every;
     states_[i].type = static_cast<std::uint8_t>(declared(i).type());
-    variables_.emplace(states_[i].name, i);
+    if (is_of_ranks) variables_.emplace(states_[i].name, i);
   }
   const int bits = bits_of_guesses(records.size());
   guess_shift_ = 64 - bits;
@@ -54,8 +58,16 @@ std::int64_t VariableTable::index_of(std::string_view name) const noexcept {
 
 Error VariableTable::unknown_variable(std::string_view name) const {
   std::vector<std::string> names;
-  for (const auto& record : catalogue_.variables())
-    names.emplace_back(catalogue_.text(record.name));
+  for (const auto& record : catalogue_.variables()) {
+    const std::string each(catalogue_.text(record.name));
+    if ((record.flags & shm::kMadeByServer) == 0) {
+      names.push_back(each);
+    } else if (each == name) {
+      return {Status::ERROR_UNKNOWN_NAME,
+              "the server makes \"" + each + "\" of other variables, as " + config_ +
+                  " says at expr=\"...\": it is not written by the simulation"};
+    }
+  }
   return {Status::ERROR_UNKNOWN_NAME, config_ + " declares no variable \"" + std::string(name) +
                                           "\"" + did_you_mean(name, names)};
 }
@@ -98,7 +110,8 @@ Result<void> VariableTable::set_integer(std::uint32_t parameter, std::int64_t va
     return {};
   }
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    if (!states_[i].written || catalogue_.variables()[i].may_change != 0) continue;
+    if (!states_[i].written || (catalogue_.variables()[i].flags & shm::kShapeMayChange) != 0)
+      continue;
     const shm::LayoutRecord& layout = catalogue_.layouts()[states_[i].layout];
     if (!layouts_.depends_on(layout, parameter)) continue;
     const std::string name(catalogue_.text(catalogue_.parameters()[parameter].name));

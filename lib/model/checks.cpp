@@ -551,6 +551,7 @@ MemoryEstimate estimate_memory(const Model& model, std::int64_t ranks_per_node,
   MemoryEstimate result;
   result.buffer_bytes = model.architecture.buffer_bytes;
   for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
+    if (model.variables[i].derived) continue;  // not in the buffer
     result.variables.push_back(estimate(model, i, known, in_segment));
     const VariableEstimate& last = result.variables.back();
     const std::uint64_t bytes = last.taken ? last.segment_bytes_per_rank : 0;

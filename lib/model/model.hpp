@@ -11,6 +11,7 @@
 
 #include "lib/base/expression.hpp"
 #include "lib/base/scalar.hpp"
+#include "lib/model/array_expression.hpp"
 
 namespace leat::model {
 
@@ -112,6 +113,9 @@ enum class WhenLost {
   fail    ///< nobody: it is lost, and said to be
 };
 
+/// What a variable keeps of what comes in a period.
+enum class Operation { instant, mean, minimum, maximum, accumulate, variance };
+
 /// How long a node keeps an iteration that it sends to a staging node.
 enum class KeepUntil {
   received,  ///< until that has all of it in memory
@@ -175,7 +179,31 @@ struct Mesh : MeshFields {
 };
 inline constexpr std::size_t kMaxAxes = 3;
 
+/// When something is due: the iterations of a run come in periods of it.
+struct Period {
+  std::int64_t iterations = 1;  ///< so many are one
+
+  bool operator==(const Period&) const = default;
+};
+
+/// How a variable is made of others: by the server, of each block of theirs.
+struct Derived {
+  struct Input {
+    bool is_parameter = false;
+    std::uint32_t number = 0;  ///< of the variable, or the parameter
+  };
+
+  ArrayExpression expression;
+  std::vector<Input> inputs;  ///< by the names of the expression
+  Operation operation = Operation::instant;
+  std::uint32_t period = 0;              ///< number in Model::periods
+  std::optional<ScalarType> store_type;  ///< none: double, or that of what it is made of
+
+  bool is_over_time() const noexcept { return operation != Operation::instant; }
+};
+
 struct Variable : VariableFields {
+  std::optional<Derived> derived;  ///< none: ranks write it
   std::uint32_t layout = 0;
   std::optional<std::uint32_t> mesh;
   Centering centering = Centering::zonal;
@@ -193,6 +221,8 @@ struct Store : StoreFields {
   std::vector<Option> options;
   /// Of `library`: called at events instead of a plugin of its own, as Damaris does.
   std::string function;
+  /// All that it takes is over time, in periods of this number; a row of its file is one of them.
+  std::optional<std::uint32_t> period;
   bool awaits_event = false;  ///< takes only iterations in which an event that names it happens
   SourceLocation where;
 };
@@ -254,6 +284,9 @@ struct Model : SimulationFields {
   std::vector<Layout> layouts;
   std::vector<Mesh> meshes;
   std::vector<Variable> variables;
+  std::vector<Period> periods;  ///< that derived variables have, each once
+  std::vector<std::uint32_t>
+      derived_order;  ///< derived variables, each after those that it is made of
   std::vector<Store> stores;
   Scripts scripts;
   std::vector<Event> events;

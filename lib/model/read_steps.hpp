@@ -23,11 +23,21 @@
 
 namespace leat::model {
 
+/// A variable that is made of others, as it was read: what they are is known when all have been.
+struct ToDerive {
+  std::uint32_t variable = 0;
+  std::string group;  ///< whose variables it may name without it: "fields/", or ""
+  std::string expression, every;
+  SourceLocation where, where_every;  ///< of the expression, and of when
+  bool has_mesh = false, has_unit = false, has_centering = false;
+};
+
 struct ReadContext {
   const Schema& schema;
   DiagnosticList& out;
   Model& model;
   std::set<std::uint32_t> shapeless{};  ///< variables whose layout was refused, and stands for none
+  std::vector<ToDerive> to_derive{};
 
   void error(const SourceLocation& where, std::string message) {
     out.error(where, std::move(message));
@@ -49,8 +59,13 @@ void check_places(ReadContext& context, const XmlElement& root);
 void read_meshes(ReadContext& context, const XmlElement& root);
 /// After layouts, meshes and stores.
 void read_variables(ReadContext& context, const XmlElement& root);
+/// What variables with expr="..." are made of. After the variables.
+void read_derived(ReadContext& context);
 /// What meshes need to know of variables, and whether they fit together. After the variables.
 void link_meshes(ReadContext& context, const XmlElement& root);
+
+/// A store whose variables have several time axes becomes several, each with a file. At last.
+void give_each_file_one_time_axis(ReadContext& context);
 
 /// The attributes of one element as the schema sees them.
 class Attributes {

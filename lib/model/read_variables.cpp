@@ -82,9 +82,46 @@ class VariableReader {
     if (values.compression) variable.options.push_back(*values.compression);
     variable.where = element.where;
     if (!attributes.given("name")) return;
+    if (attributes.has("expr")) return derived(std::move(variable), attributes, group, values);
+    refuse_without_expression(variable, attributes);
     if (!values.layout) no_layout(variable);
     if (!has_layout) context_.shapeless.insert(static_cast<std::uint32_t>(model_.variables.size()));
     add(std::move(variable), attributes.where("name"));
+  }
+
+  // Its layout is that of what it is made of.
+  void derived(Variable variable, const Attributes& attributes, const Defaults& group,
+               const Defaults& values) {
+    for (const char* each : {"layout", "time-varying"}) {
+      if (!attributes.has(each)) continue;
+      context_.error(attributes.where(each),
+                     "variable \"" + variable.name + "\" has expr=\"" + attributes.text("expr") +
+                         "\", and is like what it is made of: take " + each + " away");
+    }
+    variable.layout = 0;
+    variable.derived.emplace().operation = value_of<Operation>(attributes.text("operation"));
+    if (attributes.given("store-type"))
+      variable.derived->store_type = scalar_from_name(attributes.text("store-type"));
+    const auto number = static_cast<std::uint32_t>(model_.variables.size());
+    context_.shapeless.insert(number);
+    context_.to_derive.push_back({number, group.prefix, attributes.text("expr"),
+                                  attributes.text("every"), attributes.where("expr"),
+                                  attributes.where("every"), values.mesh.has_value(),
+                                  !values.unit.empty(), values.centering.has_value()});
+    const std::size_t before = model_.variables.size();
+    add(std::move(variable), attributes.where("name"));
+    if (model_.variables.size() == before) context_.to_derive.pop_back();
+  }
+
+  void refuse_without_expression(const Variable& variable, const Attributes& attributes) {
+    for (const char* each : {"operation", "every", "store-type"}) {
+      if (!attributes.has(each)) continue;
+      context_.error(attributes.where(each),
+                     "variable \"" + variable.name + "\" has " + each +
+                         "=\"...\", which is for variables that are made of others: write a second "
+                         "one, <variable name=\"...\" expr=\"" +
+                         variable.name + "\" " + each + "=\"" + attributes.text(each) + "\"/>");
+    }
   }
 
   void add(Variable variable, const SourceLocation& where) {

@@ -18,10 +18,12 @@ Model read_tree(const Document& document, const Schema& schema, DiagnosticList& 
   read_stores(context, root);
   read_meshes(context, root);
   read_variables(context, root);
+  read_derived(context);
   link_meshes(context, root);
   read_scripts(context, root);
   read_events(context, root);
   check_places(context, root);
+  give_each_file_one_time_axis(context);
   return model;
 }
 

@@ -91,6 +91,11 @@ inline constexpr Word<Carrier> kWords<Carrier>[] = {{"auto", Carrier::automatic}
                                                     {"none", Carrier::none}};
 
 template <>
+inline constexpr Word<Operation> kWords<Operation>[] = {
+    {"instant", Operation::instant},       {"mean", Operation::mean},
+    {"min", Operation::minimum},           {"max", Operation::maximum},
+    {"accumulate", Operation::accumulate}, {"variance", Operation::variance}};
+template <>
 inline constexpr Word<Trust> kWords<Trust>[] = {{"none", Trust::none}, {"job", Trust::job}};
 template <>
 inline constexpr Word<At> kWords<At>[] = {{"node", At::node}, {"staging", At::staging}};

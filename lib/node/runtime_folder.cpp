@@ -120,7 +120,8 @@ std::string misplaced(const SessionFiles& files) {
 }
 
 SegmentFiles segment_files(const std::string& folder, const std::string& stem) {
-  return SegmentFiles{folder + "/" + stem + ".journal", folder + "/" + stem + ".spill"};
+  return SegmentFiles{folder + "/" + stem + ".journal", folder + "/" + stem + ".spill",
+                      "/dev/shm/" + segment_of(stem) + ".sums"};
 }
 
 namespace {

@@ -52,7 +52,8 @@ std::optional<SegmentName> own_segment_name(const std::string& text);
 //   <session>.late   after its end: which ranks had not come; see below
 // and for each segment, which outlives its session until what lies in it is stored,
 //   <session>-<pid>.<start>.<namespace>.journal  what a server that takes over must know and cannot
-//   see in it <session>-<pid>.<start>.<namespace>.spill    a link to its folder on a disk, with
+//   see in it; in shared memory, beside the segment, <name of the segment>.sums has what variables over time have come to
+//   <session>-<pid>.<start>.<namespace>.spill    a link to its folder on a disk, with
 //   when-full="spill"
 // file_lock.hpp says what these locks are worth, stale_resources.hpp what becomes of the files of the
 // dead.
@@ -77,7 +78,7 @@ SessionFiles session_files(const std::string& folder, const std::string& session
 std::string misplaced(const SessionFiles& files);
 
 struct SegmentFiles {
-  std::string journal, spill;
+  std::string journal, spill, sums;
 };
 /// `stem` is stem_of the segment's name.
 SegmentFiles segment_files(const std::string& folder, const std::string& stem);

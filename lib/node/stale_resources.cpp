@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <string_view>
 
 #include "lib/node/output_folders.hpp"
 #include "lib/node/runtime_folder.hpp"
@@ -61,6 +62,7 @@ class Sweeper {
     for (const std::string& session : sessions({".live", ".sock", ".control"})) {
       if (!has_living_segment(session)) look_at_session(session);
     }
+    for (const std::string& name : names_in(places_.shared_memory)) look_at_sums(name);
     for (const std::string& stem : stems({".journal", ".spill"})) look_at_files_of(stem);
     for (const std::string& session : sessions({".lock"})) look_at_start(session);
     for (const std::string& session : sessions({".late"})) look_at_late_ranks(session);
@@ -122,12 +124,25 @@ class Sweeper {
   }
 
   // They are made after their segment, and go after it.
+  void look_at_sums(const std::string& file) {
+    constexpr std::string_view kEnd = ".sums";
+    if (!file.ends_with(kEnd)) return;
+    const std::string segment = file.substr(0, file.size() - kEnd.size());
+    const std::optional<SegmentName> name = own_segment_name(segment);
+    if (!name || is_in_use(segment)) return;
+    const std::string path = places_.shared_memory + "/" + file;
+    stale("sums", name->session, path, own_file(path).bytes);
+  }
+
+  bool is_in_use(const std::string& segment) const {
+    return own_file(places_.shared_memory + "/" + segment).there && removed_.count(segment) == 0;
+  }
+
   void look_at_files_of(const std::string& stem) {
     const std::string segment = segment_of(stem);
     const std::optional<SegmentName> name = own_segment_name(segment);
     if (!name) return;
-    const bool is_there = own_file(places_.shared_memory + "/" + segment).there;
-    if (is_there && removed_.count(segment) == 0) return;
+    if (is_in_use(segment)) return;
     const SegmentFiles files = segment_files(places_.runtime_folder, stem);
     look_at_spill(name->session, stem, files.spill);
     stale("journal", name->session, files.journal);

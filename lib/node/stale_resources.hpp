@@ -27,7 +27,7 @@ struct LiveOne {
 };
 
 struct StaleResource {
-  /// "segment", "socket", "control socket", "live file", "journal", "start lock", "spill folder", "spill link" or
+  /// "segment", "socket", "control socket", "live file", "journal", "sums", "start lock", "spill folder", "spill link" or
   /// "note of late ranks"
   std::string kind;
   std::string session;

@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 16;
+inline constexpr std::uint32_t kLayoutVersion = 17;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -384,13 +384,18 @@ struct LayoutRecord {
   std::uint32_t has_global;
 };
 
+enum VariableFlags : std::uint32_t {
+  kShapeMayChange = 1,  ///< parameters that shape its layout may be set after a write, too
+  kMadeByServer = 2     ///< of others: no rank writes it
+};
+
 struct VariableRecord {
   TextRef name;
   TextRef where;
   std::uint32_t layout;
   std::uint32_t wanted_every;  ///< 0: nobody takes it; n: iterations that n divides are wanted
   std::uint32_t mesh;          ///< or kNoMesh
-  std::uint32_t may_change;    ///< 1: parameters that shape its layout may be set after a write, too
+  std::uint32_t flags;         ///< VariableFlags
 };
 inline constexpr std::uint32_t kNoMesh = UINT32_MAX;
 

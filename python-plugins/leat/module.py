@@ -22,7 +22,6 @@ from .scripting.frames import CONSTANTS, OUTPUTS, SOCKET, Channel
 
 _ALIGNMENT = 64
 _FIRST_SIZE = 1 << 20
-_MOST_FILES = 16  # of others' outputs that stay mapped
 _CHAR = np.dtype("S1")
 _MOST_DIMENSIONS = 8  # as kMaxDims of lib/base/scalar.hpp
 
@@ -203,8 +202,7 @@ class _Program:
             raise NoModuleError(f"{sys.argv[0] or 'this program'} is a module of a graph, which Leat starts: name it in "
                                 "leat.graph.module(..., run=...), or say `leat graph FILE.py -- COMMAND` to run the simulation with it")
         from .scripting.model import Model
-        from .scripting.views import SharedMemory
-        self._shared_memory = SharedMemory
+        from .scripting.views import SharedMemories
         self._channel = Channel(SOCKET)
         setup, _ = self._channel.receive()
         told = setup["module"]
@@ -212,8 +210,7 @@ class _Program:
         self._inputs = {each["port"]: each for each in told.get("inputs", [])}
         self._outputs = {each["port"]: each for each in told.get("outputs", [])}
         self.outputs = Outputs(OUTPUTS, setup["memory"])
-        self._files = {"segment": SharedMemory(os.open(setup["segment"], os.O_RDONLY | os.O_CLOEXEC)),
-                       "constants": SharedMemory(CONSTANTS)}
+        self._memories = SharedMemories(setup["segment"], CONSTANTS)
         self._turn, self._data, self._put = None, b"", set()
         self._channel.send({})
         self._usual_hook, sys.excepthook = sys.excepthook, self._fail
@@ -244,10 +241,7 @@ class _Program:
     def _end_turn(self):
         if self._turn is None:
             return
-        for file in self._files.values():
-            file.take_back(collect=False)
-        for path in list(self._files)[2:-_MOST_FILES]:
-            self._files.pop(path).close()
+        self._memories.take_back(collect=False)
         self._turn = None
         self.outputs.give_back()
         self._channel.send({"kind": "answer"})
@@ -336,17 +330,7 @@ class _Program:
             data = np.frombuffer(self._data, _dtype(told), int(np.prod(told["extents"], dtype=np.int64)), told["offset"])
             data.setflags(write=False)
             return data.reshape(told["extents"])
-        return self._file(told["memory"]).view(port, told["offset"], _dtype(told), tuple(told["extents"]))
-
-    def _file(self, memory):
-        """A path is that of a descriptor of leatd: it may be another file's by now."""
-        file = self._files.get(memory)
-        if memory in ("segment", "constants") or file is not None and file.number == os.stat(memory).st_ino:
-            return file
-        if file is not None:
-            self._files.pop(memory).close()
-        file = self._files[memory] = self._shared_memory(os.open(memory, os.O_RDONLY | os.O_CLOEXEC))
-        return file
+        return self._memories.of(told["memory"]).view(port, told["offset"], _dtype(told), tuple(told["extents"]))
 
     def put(self, port, array, dims, unit, stamps):
         self.turn()

@@ -431,6 +431,9 @@ class Startup {
       if (!lent) return lent.error();
       lent_threads_ = std::move(*lent);
     }
+    Result<std::unique_ptr<Derivation>> derivation =
+        Derivation::make(model_, live_->sums(), segment_->header().config_hash, log_);
+    if (!derivation) return derivation.error();
     const char* const overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
     engine_.emplace(
         EngineParts{.model = model_,
@@ -448,7 +451,8 @@ class Startup {
                     .lent_threads = lent_threads_.get(),
                     .joining = std::move(joining_),
                     .check_overlaps = overlaps && std::string_view(overlaps) == "1",
-                    .trace = trace_.trace});
+                    .trace = trace_.trace,
+                    .derivation = std::move(*derivation)});
     return {};
   }
 

@@ -59,7 +59,8 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
       pipeline_(std::move(parts.plugins), run_.segment.stores(),
                 {parts.wake,
                  [this](std::int64_t iteration, const std::vector<Publication>& published,
-                        bool by_stores) { scripts_.submit(iteration, published, by_stores); }},
+                        bool by_stores) { scripts_.submit(iteration, published, by_stores); },
+                 [this](const Iteration& iteration) { give_to_scripts(iteration); }},
                 {static_cast<std::size_t>(run_.model.architecture.dedicated_cores),
                  os::allowed_cpus(), parts.lent_threads}),
       spiller_(spiller_parts(run_, parts), pipeline_.queue()),
@@ -81,6 +82,14 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
     store->resume(run_.segment.server_state().done_iteration.load());
   pipeline_.check_with(run_.model, checks_of(run_, parts.check_overlaps));
   pipeline_.trace_with(run_.trace.get());
+  pipeline_.derive_with(std::move(parts.derivation));
+}
+
+// With what is derived of it; from the pipeline's thread. What lies on a disk is not for scripts.
+void Dispatcher::give_to_scripts(const Iteration& iteration) {
+  const auto was_spilled = [](const Block& block) { return block.file != nullptr; };
+  if (std::none_of(iteration.blocks.begin(), iteration.blocks.end(), was_spilled))
+    scripts_.submit(iteration);
 }
 
 // Stores and scripts publish for each other: first those end that wait for others.
@@ -157,7 +166,7 @@ void Dispatcher::pass_on_complete() {
     for (const auto& [rank, died_in] : session_.record.ledger().incidents().deaths())
       if (died_in <= iteration->number) iteration->died.push_back(rank);
     // What was on the disk when a server died, was so because no script wanted it any more.
-    if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
+    if (!hold_spilled(&*iteration) && !pipeline_.derives()) scripts_.submit(*iteration);
     start_stores();
     if (is_awaited(pipeline_.stores(), *iteration)) under_way_.await(iteration->number);
     pipeline_.submit(std::move(*iteration));

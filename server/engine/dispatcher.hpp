@@ -27,7 +27,8 @@ struct DispatcherParts {
   std::shared_ptr<Drains> drains;       ///< the stores wait for those; null: there are none
   PieceRunner* lent_threads = nullptr;  ///< of the simulation; null: none
   bool check_overlaps = false;
-  std::function<void()> wake;  ///< called, from any thread, when has_news()
+  std::function<void()> wake;                ///< called, from any thread, when has_news()
+  std::unique_ptr<Derivation> derivation{};  ///< null: nothing is to be derived
 };
 
 class Dispatcher {
@@ -85,6 +86,7 @@ class Dispatcher {
   ScriptPool& scripts() noexcept { return scripts_; }
 
  private:
+  void give_to_scripts(const Iteration& iteration);
   enum class State { opening, open, closed };
 
   bool may_store() const noexcept { return !run_.facts.drained || state_ == State::open; }

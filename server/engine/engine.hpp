@@ -44,7 +44,8 @@ struct EngineParts {
   bool check_overlaps = false;
   /// The segment's memory is there, or is taken when it is used: nothing takes it ahead.
   bool has_memory = false;
-  std::shared_ptr<Trace> trace{};  ///< null: none is wanted
+  std::shared_ptr<Trace> trace{};            ///< null: none is wanted
+  std::unique_ptr<Derivation> derivation{};  ///< null: no variable is made of others
 };
 
 /// Where a run stands.

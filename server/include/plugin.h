@@ -157,6 +157,9 @@ typedef struct leat_iteration_data {
   uint64_t waiting;         /* iterations behind this one that wait for the plugins; use leat_iteration_waiting() */
   const int32_t* died;      /* ranks that died in this iteration or before: leat_iteration_died_count() of them */
   uint64_t died_count;
+  int32_t has_window;       /* 1: what this plugin takes is over a period of time; use leat_iteration_window() */
+  int32_t reserved_too;
+  double window[2];         /* begin and end of it, in the unit of the time; of a run without one, its first and its last iteration */
 } leat_iteration_data;
 
 /* One product: an array, or number (dims is 0), that a script or another plugin made of an iteration. */
@@ -478,6 +481,12 @@ static inline uint64_t leat_iteration_waiting(const leat_iteration_data* data) {
 /* 0 in a host from before there was such a thing. */
 static inline uint64_t leat_iteration_died_count(const leat_iteration_data* data) {
   return data->size >= offsetof(leat_iteration_data, died_count) + sizeof data->died_count ? data->died_count : 0;
+}
+
+/* Begin and end of the period that blocks of this iteration are over; NULL where they are of the iteration alone, and in a host from before there
+   was such a thing. */
+static inline const double* leat_iteration_window(const leat_iteration_data* data) {
+  return data->size >= offsetof(leat_iteration_data, window) + sizeof data->window && data->has_window ? data->window : NULL;
 }
 
 static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {

@@ -57,6 +57,9 @@ bool is_awaited(const StoreNode& store) {
 
 bool went_well(const StoreOutcome& outcome) { return outcome.error.empty(); }
 
+// No rank has written it: the ledger does not count it.
+bool is_made_here(const Block& block) { return block.shared != nullptr; }
+
 }  // namespace
 
 // An iteration with all its data in memory, until the last store is done with it.
@@ -64,11 +67,13 @@ struct Pipeline::Held {
   explicit Held(Iteration its) : iteration(std::move(its)) { spilled.emplace(&iteration); }
 
   Iteration give_back(bool is_shared) {
+    if (!is_shared) std::erase_if(iteration.blocks, is_made_here);
     if (!is_shared) {
       spilled.reset();
       return std::move(iteration);
     }
     Iteration copy = iteration;
+    std::erase_if(copy.blocks, is_made_here);
     for (Block& block : copy.blocks) {
       if (block.file) block.data = nullptr;
     }
@@ -195,6 +200,7 @@ PipelineResult Pipeline::process(Iteration& iteration) {
   if (checks_) result.findings = checks_->check(its);
   for (BlockProblem& changed : take_out_changed(&its))
     result.problems.push_back(std::move(changed));
+  if (derivation_) derive(&its, &result);
   Turn turn{its.number, std::vector<std::uint8_t>(stores_.size())};
   for (std::optional<StoreOutcome>& outcome : give(held, &turn, &result.at_work)) {
     if (outcome) result.outcomes.push_back(std::move(*outcome));
@@ -211,6 +217,13 @@ PipelineResult Pipeline::process(Iteration& iteration) {
   add_changed(stores_, its, &result);
   iteration = held->give_back(result.at_work > 0);
   return result;
+}
+
+void Pipeline::derive(Iteration* iteration, PipelineResult* result) {
+  Derivation::Wrong wrong = derivation_->add_to(iteration);
+  for (BlockProblem& each : wrong.problems) result->problems.push_back(std::move(each));
+  for (Finding& each : wrong.findings) result->findings.push_back(std::move(each));
+  hooks_.derived(*iteration);
 }
 
 // What comes late holds on to the iteration, and with it the blocks.

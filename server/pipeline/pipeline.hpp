@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "lib/shm/layout.hpp"
+#include "server/derive/derivation.hpp"
 #include "server/pipeline/coverage/array_checks.hpp"
 #include "server/pipeline/lanes.hpp"
 #include "server/pipeline/store_node.hpp"
@@ -41,6 +42,8 @@ class Pipeline final {
     /// that. Not kept beyond the call, which may wait.
     std::function<void(std::int64_t iteration, const std::vector<Publication>&, bool by_stores)>
         published = [](std::int64_t, const std::vector<Publication>&, bool) {};
+    /// Called with an iteration when all that is made of it by `derive_with` is in it.
+    std::function<void(const Iteration&)> derived = [](const Iteration&) {};
   };
 
   /// `progress`: one per plugin, see StoreNode. `hooks`: called from the pipeline's thread.
@@ -54,6 +57,9 @@ class Pipeline final {
              std::function<void()> first = {});
   /// Before the start.
   void trace_with(Trace* trace);
+  /// What makes variables of others; null: nothing is to be made.
+  void derive_with(std::unique_ptr<Derivation> derivation) { derivation_ = std::move(derivation); }
+  bool derives() const noexcept { return derivation_ != nullptr; }
   void check_with(const model::Model& model, ArrayChecks::Wanted wanted);
   bool is_started() const noexcept { return thread_.joinable(); }
   /// From any thread.
@@ -98,6 +104,7 @@ class Pipeline final {
   void report(PipelineResult result);
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
   PipelineResult process(Iteration& iteration);
+  void derive(Iteration* iteration, PipelineResult* result);
   PipelineResult process(const Publication& publication);
   PipelineResult process(const Delivery& delivery);
   PipelineResult delivered(const Delivery& delivery);
@@ -116,6 +123,7 @@ class Pipeline final {
   std::vector<int> steps_;  // by store: see model::ProductFlow
   Hooks hooks_;
   std::optional<ArrayChecks> checks_;
+  std::unique_ptr<Derivation> derivation_;
   WorkQueue queue_;
   Crews crews_;
   SideStores aside_;

@@ -9,12 +9,20 @@
 namespace leat::server {
 
 StoreTakes::StoreTakes(const model::Model& model, std::uint32_t store, bool is_told)
-    : every_(model.stores[store].every), events_(model, store, is_told) {
+    : every_(model.stores[store].every),
+      period_(model.stores[store].period),
+      events_(model, store, is_told) {
   for (const model::Variable& each : model.variables)
     variables_.push_back(std::count(each.stores.begin(), each.stores.end(), store) > 0);
 }
 
+const std::pair<double, double>* StoreTakes::window_in(const Iteration& iteration) const {
+  const auto found = period_ ? iteration.windows.find(*period_) : iteration.windows.end();
+  return found == iteration.windows.end() ? nullptr : &found->second;
+}
+
 bool StoreTakes::is_due(const Iteration& iteration) const {
+  if (period_) return window_in(iteration) != nullptr;
   return events_.awaits_one() ? events_.one_happens(iteration) : iteration.number % every_ == 0;
 }
 
@@ -112,6 +120,7 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
     blocks.push_back(block_of(block));
     bytes += block.bytes;
   }
+  add_constants(iteration, &blocks);
   leat_iteration_data data{};
   data.size = sizeof data;
   data.iteration = iteration.number;
@@ -126,11 +135,32 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   data.waiting = waiting;
   data.died = iteration.died.data();
   data.died_count = iteration.died.size();
+  if (const std::pair<double, double>* const window = takes_.window_in(iteration)) {
+    data.has_window = 1;
+    data.window[0] = window->first;
+    data.window[1] = window->second;
+  }
   std::string error = timed(&work_, &host_, [&] { return in_pieces(data); });
   if (trace_) trace_->flush();
   if (error.empty()) work_.bytes += bytes;
   ++work_.calls;
   return error;
+}
+
+// A store whose rows are periods has none for the iteration in which they were written: they come with its first row.
+void PluginInstance::add_constants(const Iteration& iteration, std::vector<leat_block>* blocks) {
+  if (!takes_.window_in(iteration) || std::exchange(has_constants_, true)) return;
+  for (const Block& block : iteration.constants) {
+    const auto is_same = [&](const leat_block& other) {
+      return other.variable == block.variable && other.rank == block.rank &&
+             other.block == block.block;
+    };
+    if (takes_.variable(block.variable) && std::none_of(blocks->begin(), blocks->end(), is_same))
+      blocks->push_back(block_of(block));
+  }
+  std::stable_sort(blocks->begin(), blocks->end(), [](const leat_block& a, const leat_block& b) {
+    return a.variable < b.variable;
+  });
 }
 
 // What does not come in pieces is one.

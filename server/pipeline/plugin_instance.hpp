@@ -71,6 +71,8 @@ class StoreTakes {
     return is_due(iteration) && variable(number);
   }
   bool blocks_of(const Iteration& iteration) const;
+  /// The period that what it takes of the iteration is over; null: none.
+  const std::pair<double, double>* window_in(const Iteration& iteration) const;
   /// It takes blocks, or is told of events.
   bool something_of(const Iteration& iteration) const {
     return blocks_of(iteration) || events_.any_to_tell(iteration);
@@ -80,6 +82,7 @@ class StoreTakes {
   bool is_due(const Iteration& iteration) const;
 
   std::int64_t every_;
+  std::optional<std::uint32_t> period_;
   StoreEvents events_;
   std::vector<std::uint8_t> variables_;
 };
@@ -159,6 +162,7 @@ class PluginInstance {
                                  const std::vector<const Product*>& wanted);
   virtual std::string do_close();
 
+  void add_constants(const Iteration& iteration, std::vector<leat_block>* blocks);
   std::string take_blocks(const Iteration& iteration, std::size_t waiting);
   std::string tell(const Iteration& iteration);
   std::string outcome(int code, const char* function) const;
@@ -176,6 +180,7 @@ class PluginInstance {
   PieceRunner* crew_ = nullptr;
   PieceRunner::IsLate is_late_{};
   void* state_ = nullptr;
+  bool has_constants_ = false;
   std::optional<std::string> why_not_open_ = "";  // nothing: it is open
 };
 

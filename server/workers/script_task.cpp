@@ -19,24 +19,38 @@ namespace {
 using nlohmann::json;
 
 struct TaskRecord {
-  std::int64_t variable, rank, block, has_position, level, in_constants, offset, bytes;
+  std::int64_t variable, rank, block, has_position, level, memory, offset, bytes;
   std::array<std::int64_t, kMaxDims> extent, position, global;
 };
 static_assert(sizeof(TaskRecord) == 8 * (8 + 3 * kMaxDims), "as blocks.py reads it");
 
-void append(std::string* data, const Block& block, std::uint64_t offset, bool in_constants) {
+// Which memory an offset counts from: the segment, what does not vary in time, or the files of the order from this number on.
+constexpr std::int64_t kInSegment = 0, kInConstants = 1, kInFirstFile = 2;
+
+void append(std::string* data, const Block& block, std::uint64_t offset, std::int64_t memory) {
   const TaskRecord record{block.variable,
                           block.rank,
                           block.block,
                           block.has_position,
                           block.level.value_or(-1),
-                          in_constants,
+                          memory,
                           static_cast<std::int64_t>(offset),
                           static_cast<std::int64_t>(block.bytes),
                           block.extent,
                           block.position,
                           block.global};
   data->append(reinterpret_cast<const char*>(&record), sizeof record);
+}
+
+// What the server has made lies in files in memory, of which a script is told the paths.
+void append_shared(Frame* frame, const Block& block) {
+  json& files = frame->head["files"];
+  std::size_t number = 0;
+  while (number < files.size() && files[number] != block.shared->path) ++number;
+  if (number == files.size()) files.push_back(block.shared->path);
+  const auto offset =
+      static_cast<std::uint64_t>(static_cast<const char*>(block.data) - block.shared->start);
+  append(&frame->data, block, offset, kInFirstFile + static_cast<std::int64_t>(number));
 }
 
 // As results come from a worker.
@@ -75,14 +89,19 @@ Frame run_order(const std::string& script, const ScriptJob& job,
                 {"iteration", iteration.number},
                 {"complete", iteration.complete},
                 {"signals", iteration.signals},
-                {"parameters", parameters_as_json(iteration, model)}};
+                {"parameters", parameters_as_json(iteration, model)},
+                {"files", json::array()}};
   frame.data.reserve((iteration.blocks.size() + constants.size()) * sizeof(TaskRecord));
   for (const Block& block : iteration.blocks) {
     if (!model.variables[block.variable].time_varying) continue;
+    if (block.shared) {
+      append_shared(&frame, block);
+      continue;
+    }
     const char* data = static_cast<const char*>(block.data);
-    append(&frame.data, block, static_cast<std::uint64_t>(data - segment_start), false);
+    append(&frame.data, block, static_cast<std::uint64_t>(data - segment_start), kInSegment);
   }
-  for (const Block& block : constants) append(&frame.data, block, block.lease, true);
+  for (const Block& block : constants) append(&frame.data, block, block.lease, kInConstants);
   append_products(&frame, job.published);
   return frame;
 }

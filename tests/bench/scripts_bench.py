@@ -28,7 +28,7 @@ from leat.scripting.blocks import RECORD  # noqa: E402
 from leat.scripting.datasets import xarray  # noqa: E402
 from leat.scripting.iteration import LiveIteration  # noqa: E402
 from leat.scripting.model import Model  # noqa: E402
-from leat.scripting.views import SharedMemory  # noqa: E402
+from leat.scripting.views import SharedMemories  # noqa: E402
 
 MIB = 1 << 20
 CORES = len(os.sched_getaffinity(0))
@@ -156,15 +156,16 @@ def view_times(report):
     model = Model.from_json({"simulation": "bench", "parameters": [], "variables": [
         {"name": f"v{i}", "unit": "", "description": "", "type": "uint8", "dimensions": [dimension], "global": False,
          "time_varying": True} for i in range(len(sizes))]})
-    memory = SharedMemory(descriptor)
+    memories = SharedMemories(f"/proc/self/fd/{descriptor}", descriptor)
     orders = np.zeros(len(sizes), RECORD)
     orders["variable"], orders["offset"], orders["bytes"] = range(len(sizes)), offsets[:-1], sizes
     orders["level"], orders["extent"][:, 0] = -1, sizes
-    head = {"iteration": 0, "complete": True, "parameters": {}}
+    head = {"iteration": 0, "complete": True, "parameters": {}, "files": [], "signals": [], "products": [],
+            "data_of_products": RECORD.itemsize}
 
     def once(i, kind):
         began = time.perf_counter_ns()
-        ds, end = LiveIteration(model, head, orders[i:i + 1], memory, memory).dataset([f"v{i}"], kind)
+        ds, end = LiveIteration(model, head, orders[i:i + 1], memories).dataset([f"v{i}"], kind)
         ns = time.perf_counter_ns() - began
         del ds
         end()
@@ -176,7 +177,7 @@ def view_times(report):
         for turn in range(2000):
             for i in np.roll(range(len(sizes)), turn):
                 samples[i].append(once(i, kind) / 1000)
-                assert memory.take_back() == []
+                assert memories.take_back() == []
         medians = [statistics.median(s) for s in samples]
         listed = "  ".join(f"{size_text(n)} {m:.1f}" for n, m in zip(sizes, medians))
         print(f"  {kind:8} {listed}" + aim(max(medians) / min(medians), 1.2, "x"))

@@ -32,7 +32,7 @@ RULES = {
     "lib/os": (("lib/base",), (*POSIX, "immintrin.h", "numa.h", "numaif.h")),
     "lib/node": (("lib/base", "lib/os"), POSIX),
     "lib/shm": (("lib/base", "lib/os", "lib/node"), ("boost/interprocess/",)),
-    "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h")),
+    "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h", "muParser.h")),
     "lib/comm": (("lib/base", "lib/os"), (*POSIX, "openssl/", "arpa/inet.h", "ifaddrs.h", "net/if.h", "netinet/")),
     "lib/staging": (("lib/base", "lib/os", "lib/comm"), ("unistd.h", "nlohmann/")),
     "lib/control": (("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model"), ("nlohmann/",)),
@@ -54,7 +54,8 @@ RULES = {
     # From the lowest to the highest: no circle.
     "server/state": (LIBS, SERVER),
     **{room: ((*LIBS, *STATE[:i]), SERVER) for i, room in enumerate(STATE) if i},
-    "server/pipeline": ((*LIBS, "server/include", *STATE), (*SERVER, "signal.h")),
+    "server/derive": ((*LIBS, *STATE), SERVER),
+    "server/pipeline": ((*LIBS, "server/include", *STATE, "server/derive"), (*SERVER, "signal.h")),
     "server/workers/python": (("lib/base", "lib/os", "lib/node", "lib/model"), ("nlohmann/",)),
     "server/workers": ((*LIBS, "server/include", *STATE, "server/pipeline", "server/workers/python"),
                        (*SERVER, "signal.h", "muParser.h")),

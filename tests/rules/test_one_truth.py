@@ -89,6 +89,9 @@ SAYS_FIELDS = {
     "python-plugins/leat/scripting/model.py": "made of the JSON",
 }
 USES_FIELDS = {
+    "lib/model/read_derived.cpp": "a variable that is made of others has what they have, where it says nothing itself",
+    "lib/model/time_axes.cpp": "what does not vary in time is in each file of a store",
+    "server/derive/derivation.cpp": "the same is kept for what is made of it",
     "lib/model/checks.cpp": "a mesh that does not move; ghosts must fit into a block",
     "client-api/session/declared.cpp": "what a block must be in the global array",
     "server/state/clients/block_reader.cpp": "what a block must be in the global array",

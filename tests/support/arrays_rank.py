@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rank that writes arrays of NumPy: arrays_rank.py LIBLEAT XML SESSION RANK RANKS FILE.npz. The file has an array for each
 "variable.iteration"; "variable.position" and "mesh.level" (the level, and the first cell in it) are said once, before all. "variable#1" is
-its block 1. After each iteration it prints its number and waits for a line."""
+its block 1, and "=t" the parameter t, a number. After each iteration it prints its number and waits for a line."""
 import ctypes
 import sys
 
@@ -40,6 +40,9 @@ def main(library, config, session, rank, size, file):
         for name in arrays:
             variable, _, number = name.rpartition(".")
             if number != str(iteration):
+                continue
+            if variable.startswith("="):
+                must(leat.leat_set_double(variable[1:].encode(), ctypes.c_double(float(arrays[name]))))
                 continue
             array = np.ascontiguousarray(arrays[name])
             leat.leat_set_extent(*block_of(variable), (ctypes.c_int64 * array.ndim)(*array.shape))  # refused where it is fixed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 # As server/workers/script_task.hpp describes it.
-RECORD = np.dtype([(name, "<i8") for name in ("variable", "rank", "block", "has_position", "level", "in_constants", "offset", "bytes")]
+RECORD = np.dtype([(name, "<i8") for name in ("variable", "rank", "block", "has_position", "level", "memory", "offset", "bytes")]
                   + [(name, "<i8", 8) for name in ("extent", "position", "global_extent")])
 
 _NUMBERS = struct.Struct(f"={RECORD.itemsize // 8}q")

@@ -74,13 +74,13 @@ class Iteration:
 
 
 class LiveIteration(Iteration):
-    """Of a run in progress: blocks lie in shared memory. `data`: bytes of RECORDs, and of products. `memory`, `constants`: SharedMemory."""
+    """Of a run in progress: blocks lie in shared memory. `data`: bytes of RECORDs, and of products. `memories`: SharedMemories."""
 
-    def __init__(self, model, head, data, memory, constants):
+    def __init__(self, model, head, data, memories):
         parameters = {name: float(value) if model.parameters[name] == "double" else value for name, value in head["parameters"].items()}
         time = parameters.get(model.time.parameter) if model.time else None
         super().__init__(model, head["iteration"], head["complete"], parameters, time)
-        self._memory, self._constants = memory, constants
+        self._memories = memories
         self.take(head, data)
 
     def take(self, head, data):
@@ -88,6 +88,7 @@ class LiveIteration(Iteration):
         names = list(self.model.events)
         self.events = [Event(names[event], rank if rank >= 0 else None, times) for event, rank, times in head["signals"]]
         start = head["data_of_products"]
+        self._places = ["segment", "constants", *head["files"]]
         self._records = {}
         for record in records_of(data[:start]):
             self._records.setdefault(self.model.variables[record.variable].name, []).append(record)
@@ -119,7 +120,6 @@ class LiveIteration(Iteration):
             extent = record.extent[:dims]
             level = record.level if record.level >= 0 else None
             position = record.position[:dims] if record.has_position or level is not None else None
-            memory = self._constants if record.in_constants else self._memory
-            data = memory.view(name, record.offset, variable.dtype, extent)
+            data = self._memories.of(self._places[record.memory]).view(name, record.offset, variable.dtype, extent)
             blocks.append(Block(record.rank, record.block, extent, position, ghosts, data, level))
         return blocks

@@ -77,6 +77,31 @@ class SharedMemory:
         self._map = mmap.mmap(self._descriptor, size, mmap.MAP_SHARED, mmap.PROT_READ)
 
 
+class SharedMemories:
+    """The files that arrays of a run lie in: "segment", "constants", and others by the path that leatd gives, which is that of a
+    descriptor of its: it may be another file's by now."""
+    _MOST = 16  # that are kept open between calls
+
+    def __init__(self, segment, constants):
+        self._files = {"segment": SharedMemory(os.open(segment, os.O_RDONLY | os.O_CLOEXEC)), "constants": SharedMemory(constants)}
+
+    def of(self, name):
+        file = self._files.get(name)
+        if name in ("segment", "constants") or file is not None and file.number == os.stat(name).st_ino:
+            return file
+        if file is not None:
+            self._files.pop(name).close()
+        file = self._files[name] = SharedMemory(os.open(name, os.O_RDONLY | os.O_CLOEXEC))
+        return file
+
+    def take_back(self, collect=True):
+        """As of SharedMemory, of all of them."""
+        kept = [name for file in self._files.values() for name in file.take_back(collect)]
+        for path in list(self._files)[2:-self._MOST]:
+            self._files.pop(path).close()
+        return kept
+
+
 def _make_private(array):
     """At once: other threads may read it meanwhile."""
     if array.nbytes == 0:

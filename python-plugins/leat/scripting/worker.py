@@ -148,12 +148,11 @@ class Worker:
     def __init__(self, setup, channel):
         from . import iteration  # with xarray, which takes its time: not at the first call
         from .model import Model
-        from .views import SharedMemory
+        from .views import SharedMemories
         self._iterations = iteration
         self._channel, self._output, self._setup = channel, setup["output"], setup
         self._model = Model.from_json(setup)
-        self._memory = SharedMemory(os.open(setup["segment"], os.O_RDONLY | os.O_CLOEXEC))
-        self._constants = SharedMemory(CONSTANTS)
+        self._memories = SharedMemories(setup["segment"], CONSTANTS)
         self._services = Services(channel, self._model, self._output, setup["has_all_ranks"])
         self._scripts, self._tables, self._timeouts = {}, {}, {}
         self._iteration = None
@@ -222,7 +221,7 @@ class Worker:
 
     def _run(self, head, data):
         if self._iteration is None or self._iteration.number != head["iteration"]:
-            self._iteration = self._iterations.LiveIteration(self._model, head, data, self._memory, self._constants)
+            self._iteration = self._iterations.LiveIteration(self._model, head, data, self._memories)
         else:
             self._iteration.take(head, data)
         script = self._scripts[head["script"]]
@@ -241,7 +240,7 @@ class Worker:
         return os.path.join(self._output, name + ".csv")
 
     def _take_back(self):
-        return self._memory.take_back() + self._constants.take_back()
+        return self._memories.take_back()
 
     def _hand_over(self, script, context):
         """Scalars to the table, all results to the server. Returns "" or what went wrong."""

@@ -167,6 +167,10 @@ std::optional<Block> BlockReader::read_with(const ParameterValues& integers,
     *error = "its header differs from its event";
     return std::nullopt;
   }
+  if (model_.variables[event.subject].derived) {
+    *error = "the server makes this variable itself";
+    return std::nullopt;
+  }
   const model::Layout& layout = model_.layouts[model_.variables[event.subject].layout];
   Block block;
   block.client = client_;

@@ -22,7 +22,7 @@ class Tables {
     for (const model::Mesh& mesh : model.meshes) add(mesh);
     for (std::size_t i = 0; i < model.variables.size(); ++i) {
       add(model.variables[i], steps[i]);
-      variables_.back().may_change = model.layouts[model.variables[i].layout].may_change;
+      variables_.back().flags = flags_of(model, model.variables[i]);
     }
     for (const model::Event& event : model.events) signals_.push_back({text(event.name)});
   }
@@ -105,6 +105,11 @@ class Tables {
     return ref;
   }
 
+  static std::uint32_t flags_of(const model::Model& model, const model::Variable& variable) {
+    return (model.layouts[variable.layout].may_change ? shm::kShapeMayChange : 0U) |
+           (variable.derived ? shm::kMadeByServer : 0U);
+  }
+
   void add(const model::Parameter& p) {
     shm::ParameterRecord record{};
     record.name = text(p.name);
@@ -176,6 +181,20 @@ std::vector<std::uint32_t> wanted_steps(const model::Model& model) {
       step = std::gcd(step, model.stores[store].awaits_event ? 1 : model.stores[store].every);
     }
     steps.push_back(static_cast<std::uint32_t>(step));
+  }
+  // What others are made of is wanted when those are, who come after it.
+  for (auto each = model.derived_order.rbegin(); each != model.derived_order.rend(); ++each) {
+    const model::Derived& derived = *model.variables[*each].derived;
+    if (steps[*each] == 0) continue;
+    const std::int64_t step =
+        derived.is_over_time()
+            ? 1
+            : std::lcm<std::int64_t>(steps[*each], model.periods[derived.period].iterations);
+    for (const model::Derived::Input& input : derived.inputs) {
+      if (!input.is_parameter)
+        steps[input.number] =
+            static_cast<std::uint32_t>(std::gcd<std::int64_t>(steps[input.number], step));
+    }
   }
   return steps;
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace leat::server {
 // What ranks hand over: blocks, and the iterations that they make up. All that follows passes these
 // on.
 class SpillFile;
+struct SharedFile;
 
 /// Copies of blocks begin at multiples of it, in memory and in files.
 inline constexpr std::uint64_t kBlockAlignment = 64;
@@ -40,6 +42,8 @@ struct Block {
   std::optional<std::uint32_t> checksum;  ///< CRC-32C of the data, by the client
   const SpillFile* file = nullptr;        ///< on the disk: kept by the hold of its variable
   std::uint32_t place = 0;                ///< in that file
+  /// It lies there, and not in the segment: the server has made it. Kept by the hold of its variable.
+  const SharedFile* shared = nullptr;
 };
 
 struct Iteration {
@@ -54,6 +58,10 @@ struct Iteration {
   std::vector<Signal> signals{};
   /// Ranks that died in it, or before.
   std::vector<std::int32_t> died{};
+  /// Of variables over time that are in it, by the number of their period: its begin and end.
+  std::map<std::uint32_t, std::pair<double, double>> windows{};
+  /// What was written once, before: for stores that take such variables only.
+  std::vector<Block> constants{};
 };
 
 /// A block that is not, or may not be, in the stores as the simulation gave it.
@@ -119,7 +127,7 @@ bool extents_make(const Product& product, std::uint64_t bytes) noexcept;
 
 // What is wrong with the blocks of an iteration, though each of them is right.
 struct Finding {
-  const char* what = "";  ///< "holes" or "overlap"
+  const char* what = "";  ///< "holes", "overlap", "not finite" or "too large"
   std::uint32_t variable = 0;
   std::int64_t iteration = 0;
   std::string text;  ///< the same as long as it is the same that is wrong

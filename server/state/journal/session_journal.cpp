@@ -197,6 +197,7 @@ LiveSession::~LiveSession() {
   if (owns_segment_) {
     shm::Segment::remove(segment_);
     ::unlink(of_segment_.journal.c_str());
+    ::unlink(of_segment_.sums.c_str());
   }
   if (!lock_) return;
   ::unlink(files_.socket.c_str());

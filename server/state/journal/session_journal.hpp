@@ -95,6 +95,8 @@ class LiveSession {
   const std::string& journal() const noexcept { return of_segment_.journal; }
   /// Where it is noted which ranks did not come.
   const std::string& late_ranks() const noexcept { return files_.late; }
+  /// In shared memory: what variables over time have come to.
+  const std::string& sums() const noexcept { return of_segment_.sums; }
   const std::string& spill_link() const noexcept { return of_segment_.spill; }
 
  private:

@@ -107,10 +107,12 @@ json part_of(const Block& block, const model::Model& model, const char* segment_
   const auto shape = [dims](const std::array<std::int64_t, kMaxDims>& of) {
     return std::vector<std::int64_t>(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(dims));
   };
-  json part{{"memory", is_constant ? "constants" : "segment"},
-            {"offset", is_constant ? block.lease
-                                   : static_cast<std::uint64_t>(
-                                         static_cast<const char*>(block.data) - segment_start)},
+  const char* const start = block.shared ? block.shared->start : segment_start;
+  const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(block.data) - start);
+  json part{{"memory", is_constant    ? "constants"
+                       : block.shared ? block.shared->path
+                                      : "segment"},
+            {"offset", is_constant ? block.lease : offset},
             {"bytes", block.bytes},
             {"type", scalar_name(layout.type)},
             {"unit", variable.unit},

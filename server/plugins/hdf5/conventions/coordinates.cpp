@@ -154,11 +154,15 @@ void set_coordinates(const Dataset& dataset, const std::string& coordinates) {
 
 namespace {
 
+constexpr const char* kBoundsSuffix = "_bnds";
+
 // A length of time without a date to count from is none that CF's `standard_name` of "time" may
 // stand for. Source: CF Conventions 1.8, section 4.4, "Time Coordinate".
-void describe(const Dataset& times, const leat_run& run) {
+void describe(const Dataset& times, const leat_run& run, bool of_periods) {
   const std::string unit = run.time_unit, calendar = run.calendar;
-  set_attribute(times.id(), "long_name", "time of the simulation at the end of the iteration");
+  set_attribute(times.id(), "long_name",
+                std::string(of_periods ? "middle of the period that values are over"
+                                       : "time of the simulation at the end of the iteration"));
   if (!unit.empty()) set_attribute(times.id(), "units", unit);
   if (unit.find(" since ") == std::string::npos) return;
   set_attribute(times.id(), "standard_name", "time");
@@ -181,13 +185,15 @@ void name_time_of_rows(hid_t file, const Dataset& iterations, const std::string&
 
 }  // namespace
 
+// Of a period, its middle, as climate models have it.
 double time_of(const leat_run& run, const leat_iteration_data& data) {
   const std::int32_t number = leat_run_time_parameter(&run);
   const auto place = static_cast<std::uint64_t>(number);
   if (number < 0 || place >= data.parameter_count) return std::numeric_limits<double>::quiet_NaN();
   const leat_parameter& time = *leat_parameter_at(&data, place);
-  return time.type == LEAT_FLOAT64 && time.has_value ? time.real
-                                                     : std::numeric_limits<double>::quiet_NaN();
+  if (time.type != LEAT_FLOAT64 || !time.has_value) return std::numeric_limits<double>::quiet_NaN();
+  const double* const window = leat_iteration_window(&data);
+  return window ? window[0] + (window[1] - window[0]) / 2 : time.real;
 }
 
 TimeAxis::TimeAxis(hid_t file, const leat_run& run, DimensionScales& scales)
@@ -200,19 +206,33 @@ TimeAxis::TimeAxis(hid_t file, const leat_run& run, DimensionScales& scales)
   } else if (leat_run_time_parameter(&run) >= 0 && scales.has("time")) {
     make_beside();
   }
+  if (!rows.empty() && is_dataset(file, rows + kBoundsSuffix)) open_bounds();
 }
 
-Dataset TimeAxis::opened(const std::string& name) const {
+// Source: CF Conventions 1.8, section 7.1, "Cell Boundaries".
+void TimeAxis::open_bounds() {
+  DatasetPlan plan = growing_list();
+  plan.extents.push_back(2);
+  plan.grows.push_back(false);
+  plan.chunk.push_back(2);
+  const std::string name = scales_.rows().name() + kBoundsSuffix;
+  bounds_ = Dataset(file_, scales_.take_name(name), H5T_NATIVE_DOUBLE, plan);
+  scales_.attach_rows(bounds_);
+  scales_.name(bounds_, 1, {"bnds", 2});
+  if (bounds_.is_new()) set_attribute(scales_.rows().id(), "bounds", bounds_.name());
+}
+
+Dataset TimeAxis::opened(const std::string& name, bool of_periods) const {
   DatasetPlan plan = growing_list();
   plan.fill = fill_value(LEAT_FLOAT64);
   Dataset times(file_, name, H5T_NATIVE_DOUBLE, plan);
-  if (times.is_new()) describe(times, run_);
+  if (times.is_new()) describe(times, run_, of_periods);
   return times;
 }
 
 void TimeAxis::name_rows(const leat_iteration_data& data) {
   if (std::isnan(time_of(run_, data))) return scales_.name_rows(scales_.iteration());
-  times_ = opened(scales_.take_name("time"));
+  times_ = opened(scales_.take_name("time"), leat_iteration_window(&data) != nullptr);
   scales_.name_rows(times_);
   beside_ = scales_.iteration().name();
 }
@@ -225,13 +245,21 @@ void TimeAxis::make_beside() {
 }
 
 void TimeAxis::expect(const leat_iteration_data& data) {
-  if (!scales_.rows().exists()) return name_rows(data);
+  if (!scales_.rows().exists()) {
+    name_rows(data);
+    if (leat_iteration_window(&data)) open_bounds();
+    return;
+  }
   if (times_.exists() || std::isnan(time_of(run_, data))) return;
   make_beside();
   name_time_of_rows(file_, scales_.rows(), beside_);
 }
 
 void TimeAxis::write(hsize_t row, const leat_iteration_data& data) {
+  if (const double* const window = leat_iteration_window(&data); window && bounds_.exists()) {
+    bounds_.grow_to({row + 1, 2});
+    bounds_.write({row, 0}, {1, 2}, window);
+  }
   if (!times_.exists()) return;
   const double time = time_of(run_, data);
   times_.grow_to({row + 1});

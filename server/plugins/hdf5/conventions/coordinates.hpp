@@ -103,14 +103,15 @@ class TimeAxis {
   void write(hsize_t row, const leat_iteration_data& data);
 
  private:
-  Dataset opened(const std::string& name) const;
+  Dataset opened(const std::string& name, bool of_periods = false) const;
   void name_rows(const leat_iteration_data& data);
   void make_beside();
+  void open_bounds();
 
   hid_t file_;
   const leat_run& run_;
   DimensionScales& scales_;
-  Dataset times_;
+  Dataset times_, bounds_;
   std::string beside_;
 };
 

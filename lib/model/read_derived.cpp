@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables that the server makes of others, as expr="..." says: what they are made of, in which order, and of which shape they are.
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/base/text.hpp"
+#include "lib/model/checks.hpp"
+#include "lib/model/read_steps.hpp"
+
+namespace leat::model {
+namespace {
+
+bool is_number_type(ScalarType type) {
+  return type != ScalarType::complex64 && type != ScalarType::complex128 &&
+         type != ScalarType::character;
+}
+
+std::string shape_text(const Layout& layout) {
+  std::string text;
+  for (const Dimension& each : layout.dimensions)
+    text += (text.empty() ? "" : ", ") + each.name + "=" + (each.varying ? "?" : each.extent.text);
+  return "(" + text + ")";
+}
+
+std::optional<Period> parse_period(const std::string& text) {
+  Period period;
+  const auto [end, fault] =
+      std::from_chars(text.data(), text.data() + text.size(), period.iterations);
+  const bool is_whole = fault == std::errc{} && end == text.data() + text.size();
+  return is_whole && period.iterations >= 1 ? std::optional(period) : std::nullopt;
+}
+
+class DerivedReader {
+ public:
+  explicit DerivedReader(ReadContext& context)
+      : context_(context), model_(context.model), states_(context.to_derive.size(), State::new_) {}
+
+  void run() {
+    for (std::size_t i = 0; i < context_.to_derive.size(); ++i) read(i);
+    for (std::size_t i = 0; i < context_.to_derive.size(); ++i) settle(i);
+  }
+
+ private:
+  enum class State { new_, under_way, settled, refused };
+
+  Variable& variable_of(std::size_t i) { return model_.variables[context_.to_derive[i].variable]; }
+
+  void error(std::size_t i, const std::string& message) {
+    states_[i] = State::refused;
+    context_.error(context_.to_derive[i].where,
+                   "variable \"" + variable_of(i).name + "\": " + message);
+  }
+
+  // What the texts say.
+  void read(std::size_t i) {
+    const ToDerive& told = context_.to_derive[i];
+    Derived& derived = *variable_of(i).derived;
+    ParsedArrayExpression parsed = parse_array_expression(told.expression);
+    if (!parsed.problem.empty())
+      return error(i, "expr=\"" + told.expression + "\": " + parsed.problem);
+    derived.expression = std::move(parsed.expression);
+    for (const std::string& name : derived.expression.names) {
+      if (const std::optional<Derived::Input> input = input_of(i, name))
+        derived.inputs.push_back(*input);
+    }
+    read_period(i);
+  }
+
+  void read_period(std::size_t i) {
+    const ToDerive& told = context_.to_derive[i];
+    Derived& derived = *variable_of(i).derived;
+    if (told.every.empty() && derived.is_over_time())
+      return error(i, std::string("operation=\"") + word_of(derived.operation) +
+                          "\" is over a period: say how long, as every=\"10\"");
+    const std::optional<Period> period = parse_period(told.every.empty() ? "1" : told.every);
+    if (!period) {
+      states_[i] = State::refused;
+      return context_.error(told.where_every, "variable \"" + variable_of(i).name + "\": every=\"" +
+                                                  told.every +
+                                                  "\" is no number of iterations from 1");
+    }
+    const auto found = std::find(model_.periods.begin(), model_.periods.end(), *period);
+    derived.period = static_cast<std::uint32_t>(found - model_.periods.begin());
+    if (found == model_.periods.end()) model_.periods.push_back(*period);
+  }
+
+  std::optional<Derived::Input> input_of(std::size_t i, const std::string& name) {
+    const std::string& group = context_.to_derive[i].group;
+    for (const std::string& full : {group + name, name}) {
+      const std::size_t index = index_of(model_.variables, full);
+      if (index < model_.variables.size())
+        return Derived::Input{false, static_cast<std::uint32_t>(index)};
+    }
+    const std::size_t index = index_of(model_.parameters, name);
+    if (index == model_.parameters.size()) {
+      std::vector<std::string> known = names_of(model_.variables);
+      for (const std::string& each : names_of(model_.parameters)) known.push_back(each);
+      std::erase(known, variable_of(i).name);
+      error(i, "\"" + name + "\" in expr=\"" + context_.to_derive[i].expression +
+                   "\" is no variable and no parameter" + did_you_mean(name, known));
+      return std::nullopt;
+    }
+    if (model_.parameters[index].kind == ParameterKind::text)
+      error(i, "the parameter \"" + name + "\" is a text, and no number");
+    return Derived::Input{true, static_cast<std::uint32_t>(index)};
+  }
+
+  // What it is made of comes first.
+  void settle(std::size_t i) {
+    if (states_[i] != State::new_) return;
+    states_[i] = State::under_way;
+    for (const Derived::Input& input : variable_of(i).derived->inputs) {
+      if (input.is_parameter || !model_.variables[input.number].derived) continue;
+      const std::size_t other = number_of(input.number);
+      if (states_[other] == State::under_way) return refuse_circle(other);
+      settle(other);
+      if (states_[i] == State::refused) return;
+      if (states_[other] == State::refused) {
+        states_[i] = State::refused;  // why, was said of the other one
+        return;
+      }
+    }
+    give_shape(i);
+    if (states_[i] == State::refused) return;
+    states_[i] = State::settled;
+    context_.shapeless.erase(context_.to_derive[i].variable);
+    model_.derived_order.push_back(context_.to_derive[i].variable);
+  }
+
+  std::size_t number_of(std::uint32_t variable) const {
+    std::size_t i = 0;
+    while (context_.to_derive[i].variable != variable) ++i;
+    return i;
+  }
+
+  void refuse_circle(std::size_t first) {
+    std::string names;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      if (states_[i] != State::under_way) continue;
+      names += (names.empty() ? "\"" : ", \"") + variable_of(i).name + "\"";
+      states_[i] = State::refused;
+    }
+    error(first, "it is made of itself, by way of " + names);
+  }
+
+  // That of the input with the most dimensions, which the others have, too, or lack.
+  void give_shape(std::size_t i) {
+    Variable& variable = variable_of(i);
+    const Variable* main = nullptr;
+    bool varies = false;
+    for (const Derived::Input& input : variable.derived->inputs) {
+      if (input.is_parameter) continue;
+      const Variable& each = model_.variables[input.number];
+      if (context_.shapeless.count(input.number) > 0) {
+        states_[i] = State::refused;  // that was said
+        return;
+      }
+      varies = varies || each.time_varying;
+      if (!is_number_type(layout_of(each).type))
+        return error(i, "\"" + each.name + "\" has elements of type " +
+                            scalar_name(layout_of(each).type) + ", which are no real numbers");
+      if (!main || layout_of(each).dimensions.size() > layout_of(*main).dimensions.size())
+        main = &each;
+    }
+    if (!main)
+      return error(i, "there is no variable in expr=\"" + variable.derived->expression.text + "\"");
+    if (!varies)
+      return error(
+          i,
+          "all that it is made of has time-varying=\"false\": so it would have a value once only");
+    for (const Derived::Input& input : variable.derived->inputs) {
+      if (!input.is_parameter) expect_fit(i, model_.variables[input.number], *main);
+    }
+    if (states_[i] == State::refused) return;
+    take_after(i, *main);
+  }
+
+  const Layout& layout_of(const Variable& variable) const {
+    return model_.layouts[variable.layout];
+  }
+
+  void expect_fit(std::size_t i, const Variable& other, const Variable& main) {
+    const Layout &a = layout_of(main), &b = layout_of(other);
+    const auto refuse = [&] {
+      error(i, "the shapes of \"" + main.name + "\", " + shape_text(a) + ", and \"" + other.name +
+                   "\", " + shape_text(b) + ", do not go together");
+    };
+    const bool same_rank = a.dimensions.size() == b.dimensions.size();
+    for (std::size_t d = 0; d < b.dimensions.size(); ++d) {
+      const Dimension& own = b.dimensions[d];
+      auto found = a.dimensions.begin() + static_cast<std::ptrdiff_t>(d);
+      if (!same_rank)
+        found = std::find_if(a.dimensions.begin(), a.dimensions.end(),
+                             [&](const Dimension& each) { return each.name == own.name; });
+      if (found == a.dimensions.end()) return refuse();
+      const std::optional<std::int64_t> here = known(found->extent), there = known(own.extent);
+      if (found->ghost_low != own.ghost_low || found->ghost_high != own.ghost_high ||
+          (here && there && *here != *there))
+        return refuse();
+    }
+  }
+
+  std::optional<std::int64_t> known(const Expression& extent) const {
+    if (extent.program.empty()) return std::nullopt;
+    std::vector<std::int64_t> values;
+    std::vector<std::uint8_t> set;
+    for (const Parameter& each : model_.parameters) {
+      values.push_back(as_integer(each.value));
+      set.push_back(std::holds_alternative<std::int64_t>(each.value));
+    }
+    const ExpressionValue value = evaluate(extent.program.data(), extent.program.size(),
+                                           {values.data(), set.data(), values.size()});
+    return value.fault == ExpressionFault::none ? std::optional(value.value) : std::nullopt;
+  }
+
+  void take_after(std::size_t i, const Variable& main) {
+    const ToDerive& told = context_.to_derive[i];
+    Variable& variable = variable_of(i);
+    const Operation operation = variable.derived->operation;
+    const bool is_same = variable.derived->expression.is_name();
+    if (!told.has_mesh) variable.mesh = main.mesh;
+    if (!told.has_centering) variable.centering = main.centering;
+    if (is_same && !told.has_unit && operation != Operation::variance) variable.unit = main.unit;
+    if (is_same && variable.description.empty()) variable.description = main.description;
+    if (is_same && variable.standard_name.empty() && operation != Operation::variance)
+      variable.standard_name = main.standard_name;
+    add_cell_method(&variable, main);
+    const bool keeps_type =
+        is_same && (operation == Operation::instant || operation == Operation::minimum ||
+                    operation == Operation::maximum);
+    ScalarType type = keeps_type ? layout_of(main).type : ScalarType::float64;
+    if (variable.derived->store_type) type = *variable.derived->store_type;
+    if (!is_number_type(type))
+      return error(i, "store-type is a type of real numbers or of integers");
+    variable.layout = layout_like(main.layout, type, variable.name);
+  }
+
+  // Source: CF Conventions 1.8, section 7.3 and appendix E.
+  void add_cell_method(Variable* variable, const Variable& main) {
+    static const std::pair<Operation, const char*> kMethods[] = {{Operation::mean, "mean"},
+                                                                 {Operation::minimum, "minimum"},
+                                                                 {Operation::maximum, "maximum"},
+                                                                 {Operation::accumulate, "sum"},
+                                                                 {Operation::variance, "variance"}};
+    if (!variable->cell_methods.empty()) return;
+    if (variable->derived->expression.is_name()) variable->cell_methods = main.cell_methods;
+    for (const auto& [operation, method] : kMethods) {
+      if (operation != variable->derived->operation) continue;
+      const std::string before = variable->cell_methods.empty() ? "" : variable->cell_methods + " ";
+      variable->cell_methods = before + (model_.time ? "time: " : "iteration: ") + method;
+    }
+  }
+
+  std::uint32_t layout_like(std::uint32_t number, ScalarType type, const std::string& name) {
+    if (model_.layouts[number].type == type) return number;
+    Layout layout = model_.layouts[number];
+    layout.name = name;
+    layout.type = type;
+    model_.layouts.push_back(std::move(layout));
+    return static_cast<std::uint32_t>(model_.layouts.size() - 1);
+  }
+
+  ReadContext& context_;
+  Model& model_;
+  std::vector<State> states_;
+};
+
+}  // namespace
+
+void read_derived(ReadContext& context) { DerivedReader(context).run(); }
+
+}  // namespace leat::model

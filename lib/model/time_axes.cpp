@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file has one time axis: what is there in each iteration, in each tenth one, and as a mean over ten, does not go into one file, where
+// some tools would take the rows of one for those of another, and others refuse it. So an hdf5 store whose variables are of several kinds
+// writes a file for each: run.h5, run-every-10.h5, run-over-10.h5.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "lib/model/read_steps.hpp"
+
+namespace leat::model {
+namespace {
+
+/// What the rows of a file stand for.
+struct RowKind {
+  bool over_time = false;
+  std::int64_t iterations = 1;
+
+  auto operator<=>(const RowKind&) const = default;
+};
+
+std::string suffix_of(const RowKind& kind) {
+  return (kind.over_time ? "-over-" : "-every-") + std::to_string(kind.iterations);
+}
+
+class AxisDivider {
+ public:
+  explicit AxisDivider(ReadContext& context) : model_(context.model) {}
+
+  void run() {
+    const auto count = static_cast<std::uint32_t>(model_.stores.size());
+    for (std::uint32_t i = 0; i < count; ++i) divide(i);
+  }
+
+ private:
+  RowKind kind_of(const Variable& variable, const Store& store) const {
+    if (!variable.derived) return {false, store.every};
+    const std::int64_t iterations = model_.periods[variable.derived->period].iterations;
+    if (variable.derived->is_over_time()) return {true, iterations};
+    return {false, iterations > 1 ? iterations : store.every};
+  }
+
+  std::vector<std::uint32_t> variables_in(std::uint32_t store) const {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t i = 0; i < model_.variables.size(); ++i) {
+      const std::vector<std::uint32_t>& stores = model_.variables[i].stores;
+      const bool is_in = std::find(stores.begin(), stores.end(), store) != stores.end();
+      if (is_in && model_.variables[i].time_varying) found.push_back(i);
+    }
+    return found;
+  }
+
+  void divide(std::uint32_t number) {
+    const Store store = model_.stores[number];
+    const bool is_one_file = store.type == "hdf5" && !store.awaits_event;
+    std::map<RowKind, std::vector<std::uint32_t>> kinds;
+    for (const std::uint32_t each : variables_in(number))
+      kinds[kind_of(model_.variables[each], store)].push_back(each);
+    const RowKind own{false, store.every};
+    if (!is_one_file || kinds.empty()) return;
+    // What has no other kind beside it keeps the name.
+    const RowKind main = kinds.count(own) > 0 ? own : kinds.begin()->first;
+    take_kind(&model_.stores[number], main);
+    for (const auto& [kind, variables] : kinds) {
+      if (kind != main) move(variables, number, add_store(store, kind));
+    }
+  }
+
+  void take_kind(Store* store, const RowKind& kind) const {
+    store->every = kind.over_time ? 1 : kind.iterations;
+    if (!kind.over_time) return;
+    const auto found =
+        std::find(model_.periods.begin(), model_.periods.end(), Period{kind.iterations});
+    store->period = static_cast<std::uint32_t>(found - model_.periods.begin());
+  }
+
+  std::uint32_t add_store(Store store, const RowKind& kind) {
+    store.name += suffix_of(kind);
+    const auto file = std::find_if(store.options.begin(), store.options.end(),
+                                   [](const Option& each) { return each.name == "file"; });
+    const std::filesystem::path path =
+        file == store.options.end() ? model_.name + ".h5" : file->value;
+    std::filesystem::path own = path.parent_path() / path.stem();
+    own += suffix_of(kind) + path.extension().string();
+    if (file == store.options.end()) store.options.push_back({"file", "", store.where});
+    const auto option = std::find_if(store.options.begin(), store.options.end(),
+                                     [](const Option& each) { return each.name == "file"; });
+    option->value = own.string();
+    store.products.clear();  // they are in the first one
+    take_kind(&store, kind);
+    model_.stores.push_back(std::move(store));
+    return static_cast<std::uint32_t>(model_.stores.size() - 1);
+  }
+
+  // What does not vary in time, as coordinates, is in each of the files.
+  void move(const std::vector<std::uint32_t>& variables, std::uint32_t from, std::uint32_t to) {
+    for (const std::uint32_t each : variables)
+      std::replace(model_.variables[each].stores.begin(), model_.variables[each].stores.end(), from,
+                   to);
+    for (Variable& each : model_.variables) {
+      const bool was_in =
+          std::find(each.stores.begin(), each.stores.end(), from) != each.stores.end();
+      if (was_in && !each.time_varying) each.stores.push_back(to);
+    }
+  }
+
+  Model& model_;
+};
+
+}  // namespace
+
+void give_each_file_one_time_axis(ReadContext& context) { AxisDivider(context).run(); }
+
+}  // namespace leat::model

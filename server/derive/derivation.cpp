@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/derive/derivation.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "lib/base/text.hpp"
+
+namespace leat::server {
+namespace {
+
+std::string extents_text(const Block& block, std::size_t dims) {
+  std::string text;
+  for (std::size_t d = 0; d < dims; ++d) text += (d ? ", " : "") + std::to_string(block.extent[d]);
+  return "(" + text + ")";
+}
+
+bool has_same_extents(const Block& a, const Block& b, std::size_t dims) {
+  return std::equal(a.extent.begin(), a.extent.begin() + static_cast<std::ptrdiff_t>(dims),
+                    b.extent.begin());
+}
+
+std::array<std::int64_t, kMaxDims> steps_in_order(const Block& block, std::size_t dims) {
+  std::array<std::int64_t, kMaxDims> steps{};
+  std::int64_t step = 1;
+  for (std::size_t d = dims; d-- > 0;) {
+    steps[d] = step;
+    step *= block.extent[d];
+  }
+  return steps;
+}
+
+}  // namespace
+
+struct Derivation::Job {
+  Block block;                     // what is made
+  std::vector<ArrayInput> inputs;  // none: it has no values in this iteration
+  std::optional<SumStep> step;
+  std::optional<SumWithoutStep> without;
+  bool tells = true;  // a block comes of it
+};
+
+struct Derivation::Made {
+  std::int64_t not_finite = 0, too_large = 0;
+  std::shared_ptr<DerivedMemory::Piece> piece;
+};
+
+Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model,
+                                                     const std::string& path,
+                                                     std::uint64_t config_hash,
+                                                     std::shared_ptr<Log> log) {
+  if (model.derived_order.empty()) return std::unique_ptr<Derivation>();
+  Result<std::unique_ptr<Sums>> sums = Sums::open(path, config_hash);
+  if (!sums) return sums.error();
+  return std::unique_ptr<Derivation>(new Derivation(model, std::move(*sums), std::move(log)));
+}
+
+Derivation::Derivation(const model::Model& model, std::unique_ptr<Sums> sums,
+                       std::shared_ptr<Log> log)
+    : model_(model),
+      periods_(model),
+      sums_(std::move(sums)),
+      log_(std::move(log)),
+      main_inputs_(model.variables.size()),
+      parameters_(model.parameters.size()) {
+  const auto dims_of = [&](std::uint32_t variable) {
+    return model.layouts[model.variables[variable].layout].dimensions.size();
+  };
+  for (const std::uint32_t each : model.derived_order) {
+    const model::Derived& derived = *model.variables[each].derived;
+    evaluations_.try_emplace(each, derived.expression);
+    std::optional<std::uint32_t> main;
+    for (const model::Derived::Input& input : derived.inputs) {
+      if (input.is_parameter) continue;
+      if (!model.variables[input.number].time_varying) {
+        constants_wanted_.insert(input.number);
+      } else if (!main || dims_of(input.number) > dims_of(*main)) {
+        main = input.number;
+      }
+    }
+    main_inputs_[each] = main.value_or(0);
+  }
+  for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
+    const std::vector<std::uint32_t>& stores = model.variables[i].stores;
+    const bool is_in_periods = std::any_of(stores.begin(), stores.end(), [&](std::uint32_t each) {
+      return model.stores[each].period.has_value();
+    });
+    if (is_in_periods && !model.variables[i].time_varying) constants_wanted_.insert(i);
+  }
+}
+
+Derivation::Wrong Derivation::add_to(Iteration* iteration) {
+  Wrong wrong;
+  take_constants(*iteration);
+  blocks_.clear();
+  for (const Block& each : iteration->blocks) blocks_[each.variable].push_back(each);
+  for (const std::uint32_t each : constants_wanted_) blocks_[each] = constants(each);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const bool has_value =
+        i < iteration->parameters.size() && leat::is_set(iteration->parameters[i]);
+    parameters_[i] =
+        has_value ? as_real(iteration->parameters[i]) : std::numeric_limits<double>::quiet_NaN();
+  }
+  const TimeStep step = step_of(*iteration);
+  const double weight = weight_of(step);
+  for (const std::uint32_t each : model_.derived_order) {
+    if (is_wanted(each)) derive(each, step, weight, iteration, &wrong);
+  }
+  if (!iteration->windows.empty()) {
+    for (const std::uint32_t each : constants_wanted_) {
+      for (const Block& block : blocks_[each]) iteration->constants.push_back(block);
+    }
+  }
+  std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
+                   [](const Block& a, const Block& b) { return a.variable < b.variable; });
+  return wrong;
+}
+
+std::vector<Block> Derivation::constants(std::uint32_t variable) const {
+  std::vector<Block> all;
+  for (const Sum* const sum : sums_->all_of(variable)) {
+    if (sum->head().slots[0].number.load() == 0) continue;
+    all.push_back(sum->as_block());
+    all.back().data = sum->array(0, 0);
+    const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+    all.back().bytes = sum->head().elements * scalar_bytes(layout.type);
+  }
+  return all;
+}
+
+// By a store or script, or for another one that is.
+bool Derivation::is_wanted(std::uint32_t variable) const {
+  if (!model_.variables[variable].stores.empty() || model_.scripts.exist()) return true;
+  return std::any_of(
+      model_.derived_order.begin(), model_.derived_order.end(), [&](std::uint32_t other) {
+        const std::vector<model::Derived::Input>& inputs = model_.variables[other].derived->inputs;
+        return std::any_of(inputs.begin(), inputs.end(), [&](const model::Derived::Input& each) {
+          return !each.is_parameter && each.number == variable && is_wanted(other);
+        });
+      });
+}
+
+TimeStep Derivation::step_of(const Iteration& iteration) {
+  TimeStep step;
+  step.iteration = iteration.number;
+  if (model_.time) step.time = parameters_[model_.time->parameter];
+  step.has_time = model_.time && std::isfinite(step.time);
+  if (!step.has_time) step.time = static_cast<double>(iteration.number);
+  step.before = step.time;
+  const SlotPair<ClockSlot> clock = begin_slot(sums_->clock(), iteration.number);
+  step.is_first = !clock.before && !clock.is_done;
+  if (!clock.now) return step;
+  if (clock.is_done) {
+    step.before = clock.now->before;
+    return step;
+  }
+  if (clock.before) step.before = clock.before->time;
+  clock.now->before = step.before;
+  clock.now->time = step.time;
+  clock.now->step = clock.before ? clock.before->step : 0;
+  if (clock.now->step <= 0 && step.has_time && step.time > step.before)
+    clock.now->step = step.time - step.before;
+  clock.now->number.store(iteration.number + 1);
+  return step;
+}
+
+// The first step of the run is 1. Times are sums, and rounded: steps that differ by no more than that are alike.
+double Derivation::weight_of(const TimeStep& step) {
+  if (!step.has_time || step.is_first) return 1;
+  double usual = 0;
+  for (const ClockSlot& each : sums_->clock())
+    if (each.number.load() == step.iteration + 1) usual = each.step;
+  const double own = step.time - step.before;
+  if (own <= 0 && said_.insert("time").second)
+    log_->warn(
+        "iteration {}: the time {} does not come after {}, that of the iteration before: it has no "
+        "weight in means",
+        step.iteration, step.time, step.before);
+  if (own <= 0 || usual <= 0) return own > 0 ? 1 : 0;
+  const double rounding = 8 * std::numeric_limits<double>::epsilon() *
+                          std::max(std::fabs(step.time), std::fabs(step.before));
+  return std::fabs(own - usual) <= rounding ? 1 : own / usual;
+}
+
+// Beside the sums: a server that takes over is not given them again.
+void Derivation::take_constants(const Iteration& iteration) {
+  for (const Block& block : iteration.blocks) {
+    if (constants_wanted_.count(block.variable) == 0) continue;
+    const std::size_t dims =
+        model_.layouts[model_.variables[block.variable].layout].dimensions.size();
+    Sum* sum = sums_->find(block.variable, block.rank, block.block);
+    if (!sum || !sum->is_like(block, dims)) {
+      Result<Sum*> made = sums_->make(block, dims, 0);
+      if (!made) {
+        log_->error("\"{}\" of rank {} cannot be kept for what is made of it: {}",
+                    model_.variables[block.variable].name, block.rank, made.error().message);
+        continue;
+      }
+      sum = *made;
+    }
+    std::copy_n(static_cast<const char*>(block.data), block.bytes,
+                reinterpret_cast<char*>(sum->array(0, 0)));
+    sum->head().slots[0].number.store(1);
+  }
+}
+
+void Derivation::derive(std::uint32_t variable, const TimeStep& step, double weight,
+                        Iteration* iteration, Wrong* wrong) {
+  const model::Derived& derived = *model_.variables[variable].derived;
+  if (!derived.is_over_time() && !periods_.is_due(derived.period, step)) return;
+  const InPeriods in = periods_.of(derived.period, step);
+  std::vector<Job> jobs = jobs_of(variable, *iteration, wrong);
+  if (derived.is_over_time()) {
+    for (Job& job : jobs) {
+      std::string why;
+      begin_sum(variable, step, in, weight, &job, &why);
+      if (why.empty()) continue;
+      wrong->problems.push_back(
+          {job.block.client, job.block.rank, variable, job.block.block, why, job.block.bytes});
+      job.inputs.clear();
+      job.tells = false;
+    }
+    add_untouched(variable, step, in, &jobs);
+  }
+  std::uint64_t bytes = 0;
+  for (const Job& job : jobs) bytes += job.tells ? round_up(job.block.bytes, kBlockAlignment) : 0;
+  Made made;
+  if (bytes > 0) {
+    Result<std::shared_ptr<DerivedMemory::Piece>> piece = memory_->take(bytes);
+    if (!piece) {
+      for (Job& job : jobs) {
+        if (std::exchange(job.tells, false))
+          wrong->problems.push_back({job.block.client, job.block.rank, variable, job.block.block,
+                                     "it could not be made: " + piece.error().message,
+                                     job.block.bytes});
+      }
+    } else {
+      made.piece = std::move(*piece);
+    }
+  }
+  std::uint64_t at = 0;
+  for (Job& job : jobs) {
+    if (job.tells) {
+      job.block.data = made.piece->start + at;
+      job.block.shared = made.piece.get();
+      at += round_up(job.block.bytes, kBlockAlignment);
+    }
+    compute(variable, &job, &made);
+    if (!job.tells) continue;
+    const auto& told = job.step      ? job.step->told()
+                       : job.without ? job.without->told()
+                                     : std::nullopt;
+    if (told) iteration->windows.try_emplace(derived.period, told->begin, told->end);
+    iteration->blocks.push_back(job.block);
+    blocks_[variable].push_back(job.block);
+  }
+  if (made.piece) iteration->pins[variable] = made.piece;
+  note(variable, *iteration, made, wrong);
+}
+
+std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, const Iteration& iteration,
+                                                 Wrong* wrong) {
+  std::vector<Job> jobs;
+  const auto main = blocks_.find(main_inputs_[variable]);
+  if (main == blocks_.end()) return jobs;
+  const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+  for (const Block& of : main->second) {
+    Job job;
+    job.block = of;
+    job.block.variable = variable;
+    job.block.checksum.reset();
+    job.block.lease = 0;
+    job.block.file = nullptr;
+    const std::int64_t elements = elements_of(of.extent.data(), layout.dimensions.size());
+    job.block.bytes = static_cast<std::uint64_t>(elements) * scalar_bytes(layout.type);
+    std::string why;
+    if (find_inputs(variable, iteration, &job, &why)) {
+      jobs.push_back(std::move(job));
+    } else {
+      wrong->problems.push_back({of.client, of.rank, variable, of.block, why, job.block.bytes});
+    }
+  }
+  return jobs;
+}
+
+bool Derivation::find_inputs(std::uint32_t variable, const Iteration& iteration, Job* job,
+                             std::string* why) {
+  const model::Derived& derived = *model_.variables[variable].derived;
+  const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+  (void)iteration;
+  for (const model::Derived::Input& each : derived.inputs) {
+    ArrayInput input;
+    if (each.is_parameter) {
+      input.data = &parameters_[each.number];
+    } else {
+      *why = take_input(job->block, layout, each.number, &input);
+    }
+    if (!why->empty()) return false;
+    job->inputs.push_back(input);
+  }
+  return true;
+}
+
+// The block that this one is made of: of the same rank and number, else of the same rank, else one that any rank wrote.
+const Block* Derivation::block_like(const Block& own, std::uint32_t variable) const {
+  const auto found = blocks_.find(variable);
+  if (found == blocks_.end()) return nullptr;
+  const Block* best = nullptr;
+  int how_good = 0;
+  const std::size_t dims = model_.layouts[model_.variables[variable].layout].dimensions.size();
+  const std::size_t own_dims =
+      model_.layouts[model_.variables[own.variable].layout].dimensions.size();
+  for (const Block& each : found->second) {
+    const bool same_rank = each.rank == own.rank;
+    const int good = same_rank && each.block == own.block ? 3
+                     : same_rank && dims < own_dims       ? 2
+                     : dims < own_dims                    ? 1
+                                                          : 0;
+    if (good > how_good) {
+      how_good = good;
+      best = &each;
+    }
+  }
+  return best;
+}
+
+std::string Derivation::take_input(const Block& own, const model::Layout& layout,
+                                   std::uint32_t number, ArrayInput* input) const {
+  const model::Variable& variable = model_.variables[number];
+  const model::Layout& its = model_.layouts[variable.layout];
+  const Block* const block = block_like(own, number);
+  if (!block)
+    return fmt::format("not made: rank {} has no block {} of \"{}\" in this iteration", own.rank,
+                       own.block, variable.name);
+  const std::size_t dims = layout.dimensions.size(), its_dims = its.dimensions.size();
+  const auto do_not_fit = [&] {
+    return fmt::format("not made: its shape is {}, and that of \"{}\" {}", extents_text(own, dims),
+                       variable.name, extents_text(*block, its_dims));
+  };
+  input->data = block->data;
+  input->type = its.type;
+  if (its_dims == dims) {
+    input->is_like_result = true;
+    return has_same_extents(own, *block, dims) ? "" : do_not_fit();
+  }
+  const std::array<std::int64_t, kMaxDims> its_steps = steps_in_order(*block, its_dims);
+  std::int64_t first = 0;
+  for (std::size_t e = 0; e < its_dims; ++e) {
+    std::size_t d = 0;
+    while (d < dims && layout.dimensions[d].name != its.dimensions[e].name) ++d;
+    if (d == dims) return do_not_fit();
+    // Its part of the whole, where it has more than this block.
+    const std::int64_t shift =
+        own.has_position && block->has_position ? own.position[d] - block->position[e] : 0;
+    if (shift < 0 || shift + own.extent[d] > block->extent[e] ||
+        (shift == 0 && !block->has_position && own.extent[d] != block->extent[e]))
+      return do_not_fit();
+    first += shift * its_steps[e];
+    input->steps[d] = its_steps[e];
+  }
+  input->data = static_cast<const char*>(block->data) +
+                first * static_cast<std::int64_t>(scalar_bytes(its.type));
+  return "";
+}
+
+void Derivation::begin_sum(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
+                           double weight, Job* job, std::string* why) {
+  const model::Derived& derived = *model_.variables[variable].derived;
+  const std::size_t dims = model_.layouts[model_.variables[variable].layout].dimensions.size();
+  const Block& block = job->block;
+  Sum* sum = sums_->find(variable, block.rank, block.block);
+  if (sum && !sum->is_like(block, dims)) {
+    const std::string key = fmt::format("{} {} {}", variable, block.rank, block.block);
+    if (said_.insert(key).second)
+      log_->warn(
+          "\"{}\" of rank {}: its blocks were {} and are {} in iteration {}: what is over time "
+          "begins anew",
+          model_.variables[variable].name, block.rank, extents_text(sum->as_block(), dims),
+          extents_text(block, dims), step.iteration);
+    sum = nullptr;
+  }
+  if (!sum) {
+    Result<Sum*> made = sums_->make(block, dims, arrays_of(derived.operation));
+    if (!made) {
+      *why = "not made: " + made.error().message;
+      return;
+    }
+    sum = *made;
+  }
+  job->step.emplace(derived.operation, *sum, step, in, weight);
+  job->tells = job->step->told().has_value();
+  if (job->step->is_past())
+    *why = "not made: the server that died had gone on with what it is made of";
+}
+
+void Derivation::add_untouched(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
+                               std::vector<Job>* jobs) {
+  const model::Derived& derived = *model_.variables[variable].derived;
+  const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+  std::set<std::pair<std::int32_t, std::uint32_t>> touched;
+  for (const Job& job : *jobs) touched.insert({job.block.rank, job.block.block});
+  for (Sum* const sum : sums_->all_of(variable)) {
+    if (touched.count({sum->head().rank, sum->head().block}) > 0) continue;
+    Job job;
+    job.block = sum->as_block();
+    job.block.bytes = sum->head().elements * scalar_bytes(layout.type);
+    job.without.emplace(derived.operation, *sum, step, in);
+    job.tells = job.without->told().has_value();
+    if (job.tells) jobs->push_back(std::move(job));
+  }
+}
+
+void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
+  const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+  char* const to =
+      job->tells ? const_cast<char*>(static_cast<const char*>(job->block.data)) : nullptr;
+  const std::vector<std::int64_t> extents(
+      job->block.extent.begin(),
+      job->block.extent.begin() + static_cast<std::ptrdiff_t>(layout.dimensions.size()));
+  double result[Evaluation::kAtOnce];
+  if (job->without) {
+    const std::int64_t all = elements_of(extents.data(), extents.size());
+    for (std::int64_t first = 0; first < all; first += Evaluation::kAtOnce) {
+      const std::int64_t count = std::min(Evaluation::kAtOnce, all - first);
+      job->without->result(first, count, result);
+      made->too_large += from_doubles(result, count, layout.type, to, first);
+    }
+    return;
+  }
+  if (job->inputs.empty()) return;
+  const ArrayInput& only = job->inputs[0];
+  const bool is_copy = !job->step && model_.variables[variable].derived->expression.is_name() &&
+                       only.is_like_result && only.type == layout.type;
+  if (is_copy) {
+    std::copy_n(static_cast<const char*>(only.data), job->block.bytes, to);
+    return;
+  }
+  Evaluation& evaluation = evaluations_.at(variable);
+  evaluation.run(job->inputs, extents,
+                 [&](std::int64_t first, const double* values, std::int64_t count) {
+                   for (std::int64_t i = 0; i < count; ++i)
+                     made->not_finite += !std::isfinite(values[i]) && evaluation.was_finite(i);
+                   if (job->step) job->step->add(first, values, count, to ? result : nullptr);
+                   if (to)
+                     made->too_large +=
+                         from_doubles(job->step ? result : values, count, layout.type, to, first);
+                 });
+  if (job->step) job->step->finish();
+}
+
+void Derivation::note(std::uint32_t variable, const Iteration& iteration, const Made& made,
+                      Wrong* wrong) const {
+  const model::Variable& its = model_.variables[variable];
+  if (made.not_finite > 0)
+    wrong->findings.push_back(
+        {"not finite", variable, iteration.number,
+         fmt::format("\"{}\" ({}:{}) has {} that are infinite or no numbers, though all in "
+                     "expr=\"{}\" is finite there",
+                     its.name, its.where.file, its.where.line,
+                     counted(static_cast<std::uint64_t>(made.not_finite), "value"),
+                     its.derived->expression.text)});
+  if (made.too_large > 0)
+    wrong->findings.push_back(
+        {"too large", variable, iteration.number,
+         fmt::format("\"{}\" ({}:{}) has {} that do not go into {}: there are missing values in "
+                     "their place",
+                     its.name, its.where.file, its.where.line,
+                     counted(static_cast<std::uint64_t>(made.too_large), "value"),
+                     scalar_name(model_.layouts[its.layout].type))});
+}
+
+}  // namespace leat::server

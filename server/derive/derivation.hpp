@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables that are made of others, as expr="..." and operation="..." say: of each iteration that is whole, before stores and scripts have
+// it, so that they find them as any other variable.
+//
+// A block is made of the blocks of the same rank and number. What is over time is in `Sums`, which a server that takes over goes on with.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "server/derive/derived_memory.hpp"
+#include "server/derive/evaluation.hpp"
+#include "server/derive/sum_step.hpp"
+#include "server/derive/sums.hpp"
+#include "server/state/iterations/iteration.hpp"
+#include "server/state/run.hpp"
+
+namespace leat::server {
+
+class Derivation {
+ public:
+  /// What was wrong with an iteration.
+  struct Wrong {
+    std::vector<BlockProblem> problems;  ///< blocks that are not there
+    std::vector<Finding> findings;       ///< values that are not as somebody may think
+  };
+
+  /// Null where nothing is to be made. `path`: of the file of the sums, "" for one that ends with this process.
+  static Result<std::unique_ptr<Derivation>> make(const model::Model& model,
+                                                  const std::string& path,
+                                                  std::uint64_t config_hash,
+                                                  std::shared_ptr<Log> log);
+
+  /// Adds blocks, and what holds them, to the iteration; from one thread. Iterations come in ascending order, the last ones maybe once more after a
+  /// server has died.
+  Wrong add_to(Iteration* iteration);
+
+ private:
+  struct Job;   // one block
+  struct Made;  // what one variable has in an iteration
+  using BlocksOf = std::map<std::uint32_t, std::vector<Block>>;  // by variable
+
+  Derivation(const model::Model& model, std::unique_ptr<Sums> sums, std::shared_ptr<Log> log);
+
+  TimeStep step_of(const Iteration& iteration);
+  double weight_of(const TimeStep& step);
+  void take_constants(const Iteration& iteration);
+  std::vector<Block> constants(std::uint32_t variable) const;
+  void derive(std::uint32_t variable, const TimeStep& step, double weight, Iteration* iteration,
+              Wrong* wrong);
+  std::vector<Job> jobs_of(std::uint32_t variable, const Iteration& iteration, Wrong* wrong);
+  bool find_inputs(std::uint32_t variable, const Iteration& iteration, Job* job, std::string* why);
+  std::string take_input(const Block& own, const model::Layout& layout, std::uint32_t number,
+                         ArrayInput* input) const;
+  const Block* block_like(const Block& own, std::uint32_t variable) const;
+  void begin_sum(std::uint32_t variable, const TimeStep& step, const InPeriods& in, double weight,
+                 Job* job, std::string* why);
+  void add_untouched(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
+                     std::vector<Job>* jobs);
+  void compute(std::uint32_t variable, Job* job, Made* made);
+  void note(std::uint32_t variable, const Iteration& iteration, const Made& made,
+            Wrong* wrong) const;
+  bool is_wanted(std::uint32_t variable) const;
+
+  const model::Model& model_;
+  Periods periods_;
+  std::unique_ptr<Sums> sums_;
+  std::shared_ptr<DerivedMemory> memory_ = std::make_shared<DerivedMemory>();
+  std::shared_ptr<Log> log_;
+  std::map<std::uint32_t, Evaluation> evaluations_;  // by derived variable
+  std::vector<std::uint32_t>
+      main_inputs_;  // by variable: the number of the one whose blocks say which there are
+  std::set<std::uint32_t> constants_wanted_;
+  BlocksOf blocks_;                 // of the iteration
+  std::vector<double> parameters_;  // that expressions name, by parameter
+  std::set<std::string> said_;
+};
+
+}  // namespace leat::server

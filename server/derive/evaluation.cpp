@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/derive/evaluation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <type_traits>
+
+// The loops are made for what the processor has; results are the same, as nothing is contracted.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define LEAT_FOR_EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#else
+#define LEAT_FOR_EACH_PROCESSOR
+#endif
+
+namespace leat::server {
+namespace {
+
+using model::ArrayNode;
+using model::ArrayOp;
+
+template <class Number>
+LEAT_FOR_EACH_PROCESSOR void widen(const Number* from, std::int64_t count, double* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<double>(from[i]);
+}
+
+// Calls `use` with a null pointer of the type.
+template <class Use>
+auto with_type(ScalarType type, const Use& use) {
+  switch (type) {
+    case ScalarType::int8:
+      return use(static_cast<const std::int8_t*>(nullptr));
+    case ScalarType::int16:
+      return use(static_cast<const std::int16_t*>(nullptr));
+    case ScalarType::int32:
+      return use(static_cast<const std::int32_t*>(nullptr));
+    case ScalarType::int64:
+      return use(static_cast<const std::int64_t*>(nullptr));
+    case ScalarType::uint8:
+      return use(static_cast<const std::uint8_t*>(nullptr));
+    case ScalarType::uint16:
+      return use(static_cast<const std::uint16_t*>(nullptr));
+    case ScalarType::uint32:
+      return use(static_cast<const std::uint32_t*>(nullptr));
+    case ScalarType::uint64:
+      return use(static_cast<const std::uint64_t*>(nullptr));
+    case ScalarType::float32:
+      return use(static_cast<const float*>(nullptr));
+    case ScalarType::float64:
+      return use(static_cast<const double*>(nullptr));
+    default:
+      throw std::invalid_argument("elements of this type are no numbers");
+  }
+}
+
+template <class Number>
+std::int64_t narrow(const double* values, std::int64_t count, Number* to) {
+  if constexpr (std::is_same_v<Number, double>) {
+    std::copy(values, values + count, to);
+    return 0;
+  } else if constexpr (std::is_floating_point_v<Number>) {
+    std::int64_t lost = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i] = static_cast<Number>(values[i]);
+      lost += std::isinf(to[i]) && !std::isinf(values[i]);
+    }
+    return lost;
+  } else {
+    constexpr Number kNothing = std::is_signed_v<Number> ? std::numeric_limits<Number>::min()
+                                                         : std::numeric_limits<Number>::max();
+    const double least =
+        std::ldexp(std::is_signed_v<Number> ? -1.0 : 0.0, std::numeric_limits<Number>::digits);
+    const double beyond = std::ldexp(1.0, std::numeric_limits<Number>::digits);
+    std::int64_t lost = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double value = std::nearbyint(values[i]);
+      const bool fits = value >= least && value < beyond;  // not so of NaN
+      to[i] = fits ? static_cast<Number>(value) : kNothing;
+      lost += !fits;
+    }
+    return lost;
+  }
+}
+
+// One loop for each operation, which the compiler makes vectors of where it can.
+#define LEAT_ARRAY_UNARY(id, name, result)                                                     \
+  LEAT_FOR_EACH_PROCESSOR void compute_##id(const double* a, std::int64_t count, double* to) { \
+    for (std::int64_t i = 0; i < count; ++i) {                                                 \
+      const double x = a[i];                                                                   \
+      to[i] = result;                                                                          \
+    }                                                                                          \
+  }
+#define LEAT_ARRAY_BINARY(id, name, result)                                                       \
+  LEAT_FOR_EACH_PROCESSOR void compute_##id(const double* a, const double* b, std::int64_t count, \
+                                            double* to) {                                         \
+    for (std::int64_t i = 0; i < count; ++i) {                                                    \
+      const double x = a[i], y = b[i];                                                            \
+      to[i] = result;                                                                             \
+    }                                                                                             \
+  }
+#define LEAT_ARRAY_OPERATOR(id, sign, level, from, result) LEAT_ARRAY_BINARY(id, sign, result)
+#include "lib/model/array_ops.def"
+
+}  // namespace
+
+std::int64_t elements_of(const std::int64_t* extent, std::size_t dims) noexcept {
+  std::int64_t all = 1;
+  for (std::size_t d = 0; d < dims; ++d) all *= extent[d];
+  return all;
+}
+
+bool is_numeric(ScalarType type) noexcept {
+  return type != ScalarType::complex64 && type != ScalarType::complex128 &&
+         type != ScalarType::character;
+}
+
+double element_as_double(const void* data, ScalarType type, std::int64_t i) {
+  return with_type(
+      type, [&](auto* as) { return static_cast<double>(static_cast<decltype(as)>(data)[i]); });
+}
+
+void to_doubles(const void* data, ScalarType type, std::int64_t first, std::int64_t count,
+                double* to) {
+  with_type(type, [&](auto* as) { widen(static_cast<decltype(as)>(data) + first, count, to); });
+}
+
+std::int64_t from_doubles(const double* values, std::int64_t count, ScalarType type, void* to,
+                          std::int64_t first) {
+  return with_type(type, [&](auto* as) {
+    using Number = std::remove_const_t<std::remove_pointer_t<decltype(as)>>;
+    return narrow(values, count, static_cast<Number*>(to) + first);
+  });
+}
+
+Evaluation::Evaluation(const model::ArrayExpression& expression)
+    : expression_(expression),
+      room_(expression.nodes.size() * kAtOnce),
+      values_(expression.nodes.size()) {}
+
+void Evaluation::run(const std::vector<ArrayInput>& inputs,
+                     const std::vector<std::int64_t>& extents, const Take& take) {
+  extents_ = extents;
+  const std::int64_t all = elements_of(extents.data(), extents.size());
+  const std::vector<ArrayNode>& nodes = expression_.nodes;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    double* const own = &room_[n * kAtOnce];
+    values_[n] = own;
+    if (nodes[n].op == ArrayOp::number) std::fill(own, own + kAtOnce, nodes[n].number);
+  }
+  for (std::int64_t first = 0; first < all; first += kAtOnce) {
+    const std::int64_t count = std::min(kAtOnce, all - first);
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      double* const own = &room_[n * kAtOnce];
+      if (nodes[n].op == ArrayOp::number) continue;
+      if (nodes[n].op != ArrayOp::input) {
+        compute(nodes[n], count, own);
+        continue;
+      }
+      const ArrayInput& input = inputs[nodes[n].a];
+      const bool as_it_is = input.is_like_result && input.type == ScalarType::float64;
+      values_[n] = as_it_is ? static_cast<const double*>(input.data) + first : own;
+      if (!as_it_is) load(input, first, count, own);
+    }
+    take(first, values_of(expression_.result), count);
+  }
+}
+
+bool Evaluation::was_finite(std::int64_t i) const noexcept {
+  for (std::size_t n = 0; n < values_.size(); ++n) {
+    if (expression_.nodes[n].op == ArrayOp::input && !std::isfinite(values_[n][i])) return false;
+  }
+  return true;
+}
+
+void Evaluation::load(const ArrayInput& input, std::int64_t first, std::int64_t count, double* to) {
+  if (input.is_like_result) return to_doubles(input.data, input.type, first, count, to);
+  load_spread(input, first, count, to);
+}
+
+// An array of fewer dimensions, or one number for all.
+void Evaluation::load_spread(const ArrayInput& input, std::int64_t first, std::int64_t count,
+                             double* to) const {
+  const std::size_t dims = extents_.size();
+  std::array<std::int64_t, kMaxDims> at{};
+  std::int64_t rest = first;
+  for (std::size_t d = dims; d-- > 0;) {
+    at[d] = rest % extents_[d];
+    rest /= extents_[d];
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < dims; ++d) place += at[d] * input.steps[d];
+    to[i] = element_as_double(input.data, input.type, place);
+    for (std::size_t d = dims; d-- > 0 && ++at[d] == extents_[d];) at[d] = 0;
+  }
+}
+
+void Evaluation::compute(const ArrayNode& node, std::int64_t count, double* to) const {
+  const double* const a = values_of(node.a);
+  const double* const b = values_of(node.b);
+  switch (node.op) {
+    case ArrayOp::input:
+    case ArrayOp::number:
+      return;
+    case ArrayOp::negative:
+      for (std::int64_t i = 0; i < count; ++i) to[i] = -a[i];
+      return;
+    case ArrayOp::choice: {
+      const double* const c = values_of(node.c);
+      for (std::int64_t i = 0; i < count; ++i) to[i] = a[i] != 0 ? b[i] : c[i];
+      return;
+    }
+#define LEAT_ARRAY_UNARY(id, name, result) \
+  case ArrayOp::id:                        \
+    return compute_##id(a, count, to);
+#define LEAT_ARRAY_BINARY(id, name, result) \
+  case ArrayOp::id:                         \
+    return compute_##id(a, b, count, to);
+#define LEAT_ARRAY_OPERATOR(id, sign, level, from, result) LEAT_ARRAY_BINARY(id, sign, result)
+#include "lib/model/array_ops.def"
+  }
+}
+
+}  // namespace leat::server

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/derive/sums.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "lib/base/text.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr std::uint64_t kSumsMagic = 0x31534d5553544145ULL;  // "EATSUMS1"
+constexpr std::uint32_t kSumsVersion = 1;
+constexpr std::uint32_t kLiveSum = 1, kDeadSum = 2;
+
+std::uint64_t whole_pages(std::uint64_t bytes) { return round_up(bytes, os::page_bytes()); }
+
+// Of a list; what does not vary in time is kept as it is, of up to 16 bytes each.
+std::uint64_t array_bytes(const Sum::Head& head) {
+  return round_up(head.elements * (head.arrays == 0 ? 2 : 1) * sizeof(double), kBlockAlignment);
+}
+
+std::uint64_t slot_bytes(const Sum::Head& head) {
+  return array_bytes(head) * std::max(1u, head.arrays);
+}
+
+std::uint64_t sum_head_bytes() { return round_up(sizeof(Sum::Head), kBlockAlignment); }
+
+}  // namespace
+
+// Behind it, from the second page on, one record after the other. `end` is moved when a record is whole.
+struct Sums::FileHead {
+  std::uint64_t magic;
+  std::uint32_t version, reserved;
+  std::uint64_t config_hash;
+  std::atomic<std::uint64_t> end;
+  ClockSlot clock[2];
+};
+
+double* Sum::array(int slot, std::uint32_t number) const noexcept {
+  const std::uint64_t at = sum_head_bytes() +
+                           static_cast<std::uint64_t>(slot) * slot_bytes(head()) +
+                           number * array_bytes(head());
+  return reinterpret_cast<double*>(region_.start() + at);
+}
+
+Block Sum::as_block() const noexcept {
+  Block block;
+  block.client = head().client;
+  block.rank = head().rank;
+  block.variable = head().variable;
+  block.block = head().block;
+  block.has_position = head().has_position != 0;
+  block.extent = head().extent;
+  block.position = head().position;
+  block.global = head().global;
+  return block;
+}
+
+bool Sum::is_like(const Block& block, std::size_t dims) const noexcept {
+  if (head().dims != dims || (head().has_position != 0) != block.has_position) return false;
+  for (std::size_t d = 0; d < dims; ++d) {
+    if (head().extent[d] != block.extent[d]) return false;
+    if (block.has_position &&
+        (head().position[d] != block.position[d] || head().global[d] != block.global[d]))
+      return false;
+  }
+  return true;
+}
+
+Result<std::unique_ptr<Sums>> Sums::open(const std::string& path, std::uint64_t config_hash) {
+  Result<os::UniqueFd> file = os::open_shared_file(path);
+  if (!file) return file.error();
+  std::unique_ptr<Sums> sums(new Sums(std::move(*file)));
+  if (const Result<void> begun = sums->begin(config_hash); !begun) return begun.error();
+  return sums;
+}
+
+Result<void> Sums::begin(std::uint64_t config_hash) {
+  const std::uint64_t first = whole_pages(sizeof(FileHead));
+  const bool is_new = os::bytes_of_file(file_.get()) < first;
+  if (is_new) {
+    if (const Result<void> done = os::lengthen_file(file_.get(), 0, first); !done) return done;
+  }
+  Result<os::MappedRegion> mapped = os::MappedRegion::map(file_.get(), 0, first);
+  if (!mapped) return mapped.error();
+  head_region_ = std::move(*mapped);
+  FileHead& head = this->head();
+  if (head.magic != kSumsMagic || head.version != kSumsVersion || head.config_hash != config_hash) {
+    head.end.store(first);
+    head.clock[0].number.store(0);
+    head.clock[1].number.store(0);
+    head.version = kSumsVersion;
+    head.config_hash = config_hash;
+    head.magic = kSumsMagic;
+    return {};
+  }
+  const std::uint64_t bytes = std::min(head.end.load(), os::bytes_of_file(file_.get()));
+  for (std::uint64_t at = first; at + sizeof(Sum::Head) <= bytes;) {
+    Result<os::MappedRegion> look =
+        os::MappedRegion::map(file_.get(), at, whole_pages(sizeof(Sum::Head)));
+    if (!look) return look.error();
+    const auto* const told = reinterpret_cast<const Sum::Head*>(look->start());
+    const std::uint64_t own = told->bytes;
+    if (own < sizeof(Sum::Head) || own % os::page_bytes() != 0 || own > bytes - at) break;
+    if (told->kind == kLiveSum) {
+      Result<os::MappedRegion> whole = os::MappedRegion::map(file_.get(), at, own);
+      if (!whole) return whole.error();
+      sums_.insert_or_assign(Key{told->variable, told->rank, told->block}, Sum(std::move(*whole)));
+    }
+    at += own;
+  }
+  return {};
+}
+
+ClockSlot (&Sums::clock() const noexcept)[2] { return head().clock; }
+
+Sum* Sums::find(std::uint32_t variable, std::int32_t rank, std::uint32_t block) noexcept {
+  const auto found = sums_.find(Key{variable, rank, block});
+  return found == sums_.end() ? nullptr : &found->second;
+}
+
+std::vector<Sum*> Sums::all_of(std::uint32_t variable) {
+  std::vector<Sum*> all;
+  for (auto each = sums_.lower_bound(Key{variable, INT32_MIN, 0}); each != sums_.end(); ++each) {
+    if (std::get<0>(each->first) != variable) break;
+    all.push_back(&each->second);
+  }
+  return all;
+}
+
+// The place of one that is not needed any more is not used again: blocks seldom change their size where they are summed up.
+Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t arrays) {
+  if (Sum* const old = find(like.variable, like.rank, like.block)) old->head().kind = kDeadSum;
+  Sum::Head told{};
+  told.variable = like.variable;
+  told.rank = like.rank;
+  told.client = like.client;
+  told.block = like.block;
+  told.dims = static_cast<std::uint32_t>(dims);
+  told.has_position = like.has_position;
+  told.arrays = arrays;
+  told.extent = like.extent;
+  told.position = like.position;
+  told.global = like.global;
+  told.elements = 1;
+  for (std::size_t d = 0; d < dims; ++d)
+    told.elements *= static_cast<std::uint64_t>(like.extent[d]);
+  told.bytes = whole_pages(sum_head_bytes() + (arrays == 0 ? 1 : 2) * slot_bytes(told));
+  const std::uint64_t at = head().end.load();
+  if (const Result<void> done = os::lengthen_file(file_.get(), at, at + told.bytes); !done)
+    return done.error();
+  Result<os::MappedRegion> mapped = os::MappedRegion::map(file_.get(), at, told.bytes);
+  if (!mapped) return mapped.error();
+  const auto [place, is_new] =
+      sums_.insert_or_assign(Key{like.variable, like.rank, like.block}, Sum(std::move(*mapped)));
+  Sum::Head& head = place->second.head();
+  head.bytes = told.bytes;
+  head.variable = told.variable;
+  head.rank = told.rank;
+  head.client = told.client;
+  head.block = told.block;
+  head.dims = told.dims;
+  head.has_position = told.has_position;
+  head.arrays = told.arrays;
+  head.extent = told.extent;
+  head.position = told.position;
+  head.global = told.global;
+  head.elements = told.elements;
+  head.slots[0].number.store(0);
+  head.slots[1].number.store(0);
+  head.kind = kLiveSum;
+  this->head().end.store(at + told.bytes);
+  return &place->second;
+}
+
+}  // namespace leat::server

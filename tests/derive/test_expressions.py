@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables with expr="...", compared with what NumPy makes of the same arrays."""
+import h5py
+import numpy as np
+import pytest
+from derived_run import NX, NY, fields, run, stored
+from leat_run import same_bits
+
+EXPRESSIONS = {  # bit for bit what NumPy has: sums, products, quotients and roots are exact to the last bit in both
+    "u": lambda u, v, n: u,
+    "u*u + v*v": lambda u, v, n: u * u + v * v,
+    "sqrt(u*u + v*v)": lambda u, v, n: np.sqrt(u * u + v * v),
+    "-u^2": lambda u, v, n: -(u ** 2),
+    "u/v - 3*(u - v)": lambda u, v, n: u / v - 3 * (u - v),
+    "n": lambda u, v, n: n,
+    "n + 1": lambda u, v, n: n + 1.0,
+    "n*u": lambda u, v, n: n * u,
+    "k*u": lambda u, v, n: 2.5 * u,
+    "min(u, v) + max(u, 0)": lambda u, v, n: np.minimum(u, v) + np.maximum(u, 0),
+    "where(u > 0 && v > 0, u, -1)": lambda u, v, n: np.where((u > 0) & (v > 0), u, -1.0),
+    "abs(v) >= 10": lambda u, v, n: (np.abs(v) >= 10).astype("f8"),
+    "floor(v/7) + ceil(u) + round(u)": lambda u, v, n: np.floor(v / 7) + np.ceil(u) + np.rint(u),
+    "mod(v, 3)": lambda u, v, n: np.fmod(v, 3),
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_they_are_what_numpy_makes_of_the_same_arrays(tmp_path, ranks):
+    whole = fields(3)
+    names = {f"d{i}": each for i, each in enumerate(EXPRESSIONS)}
+    derived = "".join(f'<variable name="{name}" expr="{each.replace("&", "&amp;").replace("<", "&lt;")}"/>' for name, each in names.items())
+    log = run(tmp_path, derived, whole, ranks)
+    assert "not made" not in log and "anew" not in log, log
+    with h5py.File(tmp_path / "run.h5") as file:
+        for name, expression in names.items():
+            expected = EXPRESSIONS[expression](**whole)
+            assert file[name].shape == (3, NY, NX)
+            assert same_bits(file[name][:], expected), (expression, file[name][:] - expected)
+
+
+def test_functions_are_those_of_the_standard_library(tmp_path):
+    whole = fields(1)
+    functions = {"exp(u)": np.exp, "sin(u)": np.sin, "cos(u)": np.cos, "tan(u)": np.tan, "atan(u)": np.arctan, "sinh(u)": np.sinh,
+                 "cosh(u)": np.cosh, "tanh(u)": np.tanh,
+                 "log(abs(u))": lambda u: np.log(np.abs(u)), "ln(abs(u))": lambda u: np.log(np.abs(u)),
+                 "log10(abs(u))": lambda u: np.log10(np.abs(u)), "log2(abs(u))": lambda u: np.log2(np.abs(u)), "u^3": lambda u: u ** 3,
+                 "asin(tanh(u))": lambda u: np.arcsin(np.tanh(u)), "acos(tanh(u))": lambda u: np.arccos(np.tanh(u)),
+                 "atan2(u, v)": lambda u: np.arctan2(u, whole["v"]), "sign(u)": np.sign, "isnan(u)": lambda u: np.isnan(u).astype("f8")}
+    names = {f"d{i}": each for i, each in enumerate(functions)}
+    run(tmp_path, "".join(f'<variable name="{name}" expr="{each}"/>' for name, each in names.items()), whole, 1)
+    for name, expression in names.items():
+        np.testing.assert_allclose(stored(tmp_path, name), functions[expression](whole["u"]), rtol=1e-15, atol=0)
+
+
+def test_they_look_like_what_they_are_made_of(tmp_path):
+    run(tmp_path, """<variable name="copy" expr="u"/><variable name="speed" expr="sqrt(u*u+v*v)" unit="m/s" description="how fast"
+                     store-type="float"/>""", fields(2))
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["copy"].attrs["units"] == file["u"].attrs["units"]
+        assert file["speed"].attrs["long_name"].decode() == "how fast" and file["speed"].dtype == "f4"
+        for name in ("copy", "speed"):
+            assert [each.label for each in file[name].dims] == [each.label for each in file["u"].dims]
+            assert [each[0].name for each in file[name].dims] == [each[0].name for each in file["u"].dims]
+
+
+def test_arrays_of_fewer_dimensions_numbers_and_what_was_written_once_may_stand_in_them(tmp_path):
+    whole, depth = fields(3), np.linspace(1, 5, NY, dtype="f4")
+    more = {("depth", 0): depth, **{("dt", i): np.array(0.25 * (i + 1)) for i in range(3)}}
+    run(tmp_path, '<variable name="flux" expr="u*depth*dt"/>', whole, 2, more=more)
+    expected = whole["u"] * depth.astype("f8")[None, :, None] * np.array([0.25, 0.5, 0.75])[:, None, None]
+    assert same_bits(stored(tmp_path, "flux"), expected)
+
+
+def test_one_may_be_made_of_another(tmp_path):
+    whole = fields(2)
+    run(tmp_path, '<variable name="b" expr="a + 1" store="out"/><variable name="a" expr="u*2" store="none"/>', whole)
+    assert same_bits(stored(tmp_path, "b"), whole["u"] * 2 + 1)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert "a" not in file
+
+
+def test_every_is_each_nth_iteration_in_a_file_of_its_own(tmp_path):
+    whole = fields(7)
+    run(tmp_path, '<variable name="seldom" expr="u" every="3"/>', whole)
+    with h5py.File(tmp_path / "run-every-3.h5") as file:
+        assert same_bits(file["seldom"][:], whole["u"][::3]) and file["iteration"][:].tolist() == [0, 3, 6]
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert "seldom" not in file and same_bits(file["u"][:], whole["u"])
+
+
+def test_a_store_of_seldom_variables_alone_has_one_file_with_its_own_name(tmp_path):
+    whole = fields(7)
+    run(tmp_path, '<variable name="seldom" expr="u" every="3" store="small"/>', whole,
+        store='<store name="out" type="hdf5"/><store name="small" type="hdf5" file="small.h5"/>')
+    assert same_bits(stored(tmp_path, "seldom", "small.h5")[:, :, :], whole["u"][::3])
+    assert sorted(path.name for path in tmp_path.glob("*.h5")) == ["run.h5", "small.h5"]
+
+
+def test_a_division_by_zero_gives_an_infinity_and_is_reported(tmp_path):
+    whole = fields(2)
+    whole["v"][1, 2, 3] = 0
+    log = run(tmp_path, '<variable name="q" expr="u/v"/>', whole)
+    with np.errstate(divide="ignore"):
+        assert same_bits(stored(tmp_path, "q"), whole["u"] / whole["v"])
+    assert '"q" (run.xml' in log and 'has 1 value that are infinite or no numbers, though all in expr="u/v" is finite there' in log, log
+
+
+def test_a_value_that_is_too_large_for_its_type_is_missing_and_reported(tmp_path):
+    whole = fields(2)
+    whole["u"][1, 0, 0] = 4e4
+    log = run(tmp_path, '<variable name="small" expr="u" store-type="int16"/>', whole)
+    found = stored(tmp_path, "small")
+    assert found[1, 0, 0] == -32768 and same_bits(found[0], np.rint(whole["u"][0]).astype("i2"))
+    assert '1 value that do not go into int16: there are missing values in their place' in log, log
+
+
+def test_ranks_cannot_write_them(tmp_path):
+    whole = fields(1)
+    with pytest.raises(AssertionError, match="it is not written by the simulation"):
+        run(tmp_path, '<variable name="d" expr="u"/>', whole, 1, more={("d", 0): whole["u"][0]})
