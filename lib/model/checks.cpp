@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "lib/model/expression_parser.hpp"
+#include "lib/model/wanted.hpp"
 
 namespace leat::model {
 namespace {
@@ -514,11 +515,11 @@ bool extent_of(const Model& model, const Dimension& dimension, const IntegerValu
   return true;
 }
 
-VariableEstimate estimate(const Model& model, std::uint32_t index, const IntegerValues& known,
-                          BytesInSegment* in_segment) {
+VariableEstimate estimate(const Model& model, std::uint32_t index, std::uint32_t step,
+                          const IntegerValues& known, BytesInSegment* in_segment) {
   VariableEstimate result;
   result.variable = index;
-  result.taken = model.scripts.exist() || !model.variables[index].stores.empty();
+  result.taken = step > 0;
   const Layout& layout = model.layouts[model.variables[index].layout];
   std::uint64_t bytes = scalar_bytes(layout.type);
   bool empty = false;
@@ -548,11 +549,12 @@ MemoryEstimate estimate_memory(const Model& model, std::int64_t ranks_per_node,
                                BytesInSegment* in_segment,
                                const std::vector<std::optional<std::int64_t>>& overrides) {
   const IntegerValues known(model.parameters, overrides);
+  const std::vector<std::uint32_t> steps = wanted_steps(model);
   MemoryEstimate result;
   result.buffer_bytes = model.architecture.buffer_bytes;
   for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
     if (model.variables[i].derived) continue;  // not in the buffer
-    result.variables.push_back(estimate(model, i, known, in_segment));
+    result.variables.push_back(estimate(model, i, steps[i], known, in_segment));
     const VariableEstimate& last = result.variables.back();
     const std::uint64_t bytes = last.taken ? last.segment_bytes_per_rank : 0;
     result.known_bytes_per_rank = add(result.known_bytes_per_rank, bytes);

@@ -12,6 +12,7 @@
 #include "lib/base/expression.hpp"
 #include "lib/base/scalar.hpp"
 #include "lib/model/array_expression.hpp"
+#include "lib/model/every.hpp"
 
 namespace leat::model {
 
@@ -179,13 +180,6 @@ struct Mesh : MeshFields {
 };
 inline constexpr std::size_t kMaxAxes = 3;
 
-/// When something is due: the iterations of a run come in periods of it.
-struct Period {
-  std::int64_t iterations = 1;  ///< so many are one
-
-  bool operator==(const Period&) const = default;
-};
-
 /// How a variable is made of others: by the server, of each block of theirs.
 struct Derived {
   struct Input {
@@ -221,6 +215,8 @@ struct Store : StoreFields {
   std::vector<Option> options;
   /// Of `library`: called at events instead of a plugin of its own, as Damaris does.
   std::string function;
+  std::int64_t every = 1;            ///< it takes iterations that this divides,
+  std::optional<std::uint32_t> due;  ///< and of those the ones that are due by the period of this number
   /// All that it takes is over time, in periods of this number; a row of its file is one of them.
   std::optional<std::uint32_t> period;
   bool awaits_event = false;  ///< takes only iterations in which an event that names it happens
@@ -284,7 +280,7 @@ struct Model : SimulationFields {
   std::vector<Layout> layouts;
   std::vector<Mesh> meshes;
   std::vector<Variable> variables;
-  std::vector<Period> periods;  ///< that derived variables have, each once
+  std::vector<Every> periods;  ///< that variables and stores have, each once
   std::vector<std::uint32_t>
       derived_order;  ///< derived variables, each after those that it is made of
   std::vector<Store> stores;

@@ -133,6 +133,9 @@ Model part_of(Model model, At at, const std::string& config) {
   if (architecture.overflow_policy == OverflowPolicy::error)
     architecture.overflow_policy = OverflowPolicy::wait;
   architecture.servers = 1;
+  // It comes from nodes, where it is made.
+  for (Variable& each : model.variables) each.derived.reset();
+  model.derived_order.clear();
   if (staging.cores > 0) architecture.dedicated_cores = staging.cores;
   if (staging.buffer_bytes > 0) architecture.buffer_bytes = staging.buffer_bytes;
   return model;
@@ -159,6 +162,9 @@ void check_places(ReadContext& context, const XmlElement& root) {
       context.error(each.where, std::string("a store cannot be called \"") + kToStaging +
                                     "\": what goes to staging nodes is called so");
     if (is_at(each, At::staging) && !is_there) refuse(each.where, "store \"" + each.name + "\"");
+    if (is_at(each, At::staging) && each.period)
+      context.error(each.where, "store \"" + each.name + "\" has at=\"staging\", and takes variables that are over periods of time: "
+                                    "these are stored where they are made; write at=\"node\"");
     if (is_at(each, At::staging) && (is_apart(each.runs) || is_of_simulation(each.runs)))
       context.error(each.where, "store \"" + each.name + "\" has runs=\"" + word_of(each.runs) +
                                     "\", which is for time that a simulation leaves: there is none "

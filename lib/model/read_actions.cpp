@@ -79,9 +79,9 @@ class EventReader {
 
   void wait_for_it(std::uint32_t index) {
     Store& store = model_.stores[index];
-    if (store.every != 1) {
+    if (store.every != 1 || store.due) {
       context_.error(store.where, "store \"" + store.name + "\" has every=\"" +
-                                      std::to_string(store.every) + "\", and event \"" +
+                                      store.when + "\", and event \"" +
                                       event_.name +
                                       "\" says when it stores: leave one of them out");
     }

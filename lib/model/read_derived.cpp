@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variables that the server makes of others, as expr="..." says: what they are made of, in which order, and of which shape they are.
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/model/checks.hpp"
+#include "lib/model/marks.hpp"
 #include "lib/model/read_steps.hpp"
 
 namespace leat::model {
@@ -24,14 +24,6 @@ std::string shape_text(const Layout& layout) {
   for (const Dimension& each : layout.dimensions)
     text += (text.empty() ? "" : ", ") + each.name + "=" + (each.varying ? "?" : each.extent.text);
   return "(" + text + ")";
-}
-
-std::optional<Period> parse_period(const std::string& text) {
-  Period period;
-  const auto [end, fault] =
-      std::from_chars(text.data(), text.data() + text.size(), period.iterations);
-  const bool is_whole = fault == std::errc{} && end == text.data() + text.size();
-  return is_whole && period.iterations >= 1 ? std::optional(period) : std::nullopt;
 }
 
 class DerivedReader {
@@ -76,16 +68,20 @@ class DerivedReader {
     if (told.every.empty() && derived.is_over_time())
       return error(i, std::string("operation=\"") + word_of(derived.operation) +
                           "\" is over a period: say how long, as every=\"10\"");
-    const std::optional<Period> period = parse_period(told.every.empty() ? "1" : told.every);
+    const std::optional<std::uint32_t> period =
+        period_of(context_, "variable \"" + variable_of(i).name + "\"",
+                  told.every.empty() ? "1" : told.every, told.where_every);
     if (!period) {
       states_[i] = State::refused;
-      return context_.error(told.where_every, "variable \"" + variable_of(i).name + "\": every=\"" +
-                                                  told.every +
-                                                  "\" is no number of iterations from 1");
+      return;
     }
-    const auto found = std::find(model_.periods.begin(), model_.periods.end(), *period);
-    derived.period = static_cast<std::uint32_t>(found - model_.periods.begin());
-    if (found == model_.periods.end()) model_.periods.push_back(*period);
+    derived.period = *period;
+    const Every::Clock clock = model_.periods[*period].clock;
+    if (derived.is_over_time() && clock != Every::Clock::iterations &&
+        clock != Every::Clock::simulation)
+      error(i, std::string("operation=\"") + word_of(derived.operation) +
+                   "\" is over periods of iterations or of the simulation's time, and every=\"" +
+                   told.every + "\" is none");
   }
 
   std::optional<Derived::Input> input_of(std::size_t i, const std::string& name) {
@@ -270,6 +266,32 @@ class DerivedReader {
 };
 
 }  // namespace
+
+std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& who,
+                                       const std::string& text, const SourceLocation& where) {
+  const auto refuse = [&](const std::string& why) -> std::optional<std::uint32_t> {
+    context.error(where, who + ": every=\"" + text + "\": " + why);
+    return std::nullopt;
+  };
+  const Result<Every> every = parse_every(text);
+  if (!every) return refuse(every.error().message);
+  if (every->clock == Every::Clock::last)
+    return refuse("which iteration is the last is known when the run is over");
+  const std::optional<TimeAxis>& time = context.model.time;
+  if (every->clock == Every::Clock::simulation) {
+    if (!time)
+      return refuse(
+          "the simulation says no time: write <time parameter=\"...\"/> into <data>, or give a "
+          "number of iterations");
+    const std::string why = why_no_marks(*every, Calendar(time->unit, time->calendar));
+    if (!why.empty()) return refuse(why);
+  }
+  std::vector<Every>& all = context.model.periods;
+  const auto found = std::find(all.begin(), all.end(), *every);
+  const auto number = static_cast<std::uint32_t>(found - all.begin());
+  if (found == all.end()) all.push_back(*every);
+  return number;
+}
 
 void read_derived(ReadContext& context) { DerivedReader(context).run(); }
 

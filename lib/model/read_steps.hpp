@@ -64,6 +64,10 @@ void read_derived(ReadContext& context);
 /// What meshes need to know of variables, and whether they fit together. After the variables.
 void link_meshes(ReadContext& context, const XmlElement& root);
 
+/// The number of the period that every="..." says, of a store or variable that is called `who`; nothing
+/// where it says none, which is an error at `where` then. After the parameters.
+std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& who,
+                                       const std::string& text, const SourceLocation& where);
 /// A store whose variables have several time axes becomes several, each with a file. At last.
 void give_each_file_one_time_axis(ReadContext& context);
 

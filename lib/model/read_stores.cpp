@@ -102,10 +102,26 @@ void read_schedule(ReadContext& context, Store& store, const Attributes& attribu
                     "none can be left out, take when-slow=\"skip\" away");
 }
 
+void read_when(ReadContext& context, Store* store, const Attributes& attributes) {
+  const std::string who = "store \"" + store->name + "\"";
+  const std::optional<std::uint32_t> period =
+      period_of(context, who, store->when, attributes.where("every"));
+  if (!period) return;
+  const std::int64_t iterations = iterations_of(context.model.periods[*period]);
+  store->every = std::max<std::int64_t>(1, iterations);
+  if (iterations > 0) return;
+  store->due = period;
+  if (store->runs == Schedule::sync)
+    context.error(attributes.where("every"),
+                  who + " has runs=\"sync\": in which iterations the simulation waits has to be known "
+                        "before; give a number of iterations as every=\"...\"");
+}
+
 void read_store(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   Store store;
   attributes.read_fields(&store);
+  read_when(context, &store, attributes);
   read_publishes(context, store, attributes);
   read_schedule(context, store, attributes);
   store.where = element.where;

@@ -22,8 +22,8 @@ Model read_tree(const Document& document, const Schema& schema, DiagnosticList& 
   link_meshes(context, root);
   read_scripts(context, root);
   read_events(context, root);
-  check_places(context, root);
   give_each_file_one_time_axis(context);
+  check_places(context, root);
   return model;
 }
 

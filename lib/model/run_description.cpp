@@ -183,6 +183,7 @@ json to_json(const ParameterValue& value) {
 json to_json(const Store& store) {
   json to = reported(store);
   to["plugin"] = store.plugin();
+  to["every"] = store.every;
   to["when_slow"] = store.waits ? "wait" : "skip";
   to["publishes"] = store.publishes;
   to["options"] = json::object();

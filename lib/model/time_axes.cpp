@@ -19,14 +19,10 @@ namespace {
 /// What the rows of a file stand for.
 struct RowKind {
   bool over_time = false;
-  std::int64_t iterations = 1;
+  std::string every = "1";  // in the shortest words
 
   auto operator<=>(const RowKind&) const = default;
 };
-
-std::string suffix_of(const RowKind& kind) {
-  return (kind.over_time ? "-over-" : "-every-") + std::to_string(kind.iterations);
-}
 
 class AxisDivider {
  public:
@@ -39,10 +35,23 @@ class AxisDivider {
 
  private:
   RowKind kind_of(const Variable& variable, const Store& store) const {
-    if (!variable.derived) return {false, store.every};
-    const std::int64_t iterations = model_.periods[variable.derived->period].iterations;
-    if (variable.derived->is_over_time()) return {true, iterations};
-    return {false, iterations > 1 ? iterations : store.every};
+    const RowKind of_store{
+        false, store.due ? to_text(model_.periods[*store.due]) : std::to_string(store.every)};
+    if (!variable.derived) return of_store;
+    const Every& every = model_.periods[variable.derived->period];
+    const bool is_each = iterations_of(every) == 1 && !variable.derived->is_over_time();
+    return is_each ? of_store : RowKind{variable.derived->is_over_time(), to_text(every)};
+  }
+
+  std::uint32_t period_of_kind(const RowKind& kind) const {
+    std::uint32_t number = 0;
+    while (to_text(model_.periods[number]) != kind.every) ++number;
+    return number;
+  }
+
+  std::string suffix_of(const RowKind& kind) const {
+    return (kind.over_time ? "-over-" : "-every-") +
+           file_name_text(model_.periods[period_of_kind(kind)]);
   }
 
   std::vector<std::uint32_t> variables_in(std::uint32_t store) const {
@@ -61,7 +70,7 @@ class AxisDivider {
     std::map<RowKind, std::vector<std::uint32_t>> kinds;
     for (const std::uint32_t each : variables_in(number))
       kinds[kind_of(model_.variables[each], store)].push_back(each);
-    const RowKind own{false, store.every};
+    const RowKind own = kind_of(Variable(), store);
     if (!is_one_file || kinds.empty()) return;
     // What has no other kind beside it keeps the name.
     const RowKind main = kinds.count(own) > 0 ? own : kinds.begin()->first;
@@ -72,11 +81,13 @@ class AxisDivider {
   }
 
   void take_kind(Store* store, const RowKind& kind) const {
-    store->every = kind.over_time ? 1 : kind.iterations;
-    if (!kind.over_time) return;
-    const auto found =
-        std::find(model_.periods.begin(), model_.periods.end(), Period{kind.iterations});
-    store->period = static_cast<std::uint32_t>(found - model_.periods.begin());
+    const std::uint32_t number = period_of_kind(kind);
+    const std::int64_t iterations = iterations_of(model_.periods[number]);
+    store->every = kind.over_time ? 1 : std::max<std::int64_t>(1, iterations);
+    store->due.reset();
+    if (kind.over_time) store->period = number;
+    if (!kind.over_time && iterations == 0) store->due = number;
+    store->when = kind.every;
   }
 
   std::uint32_t add_store(Store store, const RowKind& kind) {

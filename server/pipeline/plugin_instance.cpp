@@ -10,6 +10,7 @@ namespace leat::server {
 
 StoreTakes::StoreTakes(const model::Model& model, std::uint32_t store, bool is_told)
     : every_(model.stores[store].every),
+      due_(model.stores[store].due),
       period_(model.stores[store].period),
       events_(model, store, is_told) {
   for (const model::Variable& each : model.variables)
@@ -23,6 +24,7 @@ const std::pair<double, double>* StoreTakes::window_in(const Iteration& iteratio
 
 bool StoreTakes::is_due(const Iteration& iteration) const {
   if (period_) return window_in(iteration) != nullptr;
+  if (due_) return *due_ < iteration.due.size() && iteration.due[*due_] != 0;
   return events_.awaits_one() ? events_.one_happens(iteration) : iteration.number % every_ == 0;
 }
 

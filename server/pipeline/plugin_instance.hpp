@@ -82,7 +82,7 @@ class StoreTakes {
   bool is_due(const Iteration& iteration) const;
 
   std::int64_t every_;
-  std::optional<std::uint32_t> period_;
+  std::optional<std::uint32_t> due_, period_;
   StoreEvents events_;
   std::vector<std::uint8_t> variables_;
 };

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lib/base/text.hpp"
+#include "lib/model/wanted.hpp"
 #include "lib/shm/layout.hpp"
 
 namespace leat::server {
@@ -16,7 +17,7 @@ namespace {
 class Tables {
  public:
   explicit Tables(const model::Model& model) {
-    const std::vector<std::uint32_t> steps = wanted_steps(model);
+    const std::vector<std::uint32_t> steps = model::wanted_steps(model);
     for (const model::Parameter& p : model.parameters) add(p);
     for (const model::Layout& layout : model.layouts) add(layout);
     for (const model::Mesh& mesh : model.meshes) add(mesh);
@@ -170,34 +171,6 @@ class Tables {
 };
 
 }  // namespace
-
-std::vector<std::uint32_t> wanted_steps(const model::Model& model) {
-  std::vector<std::uint32_t> steps;
-  for (const model::Variable& variable : model.variables) {
-    // Which variables scripts ask for is known only while they run.
-    std::int64_t step = model.scripts.exist() ? 1 : 0;
-    for (const std::uint32_t store : variable.stores) {
-      // Whether one that awaits an event gets an iteration is known when that has ended.
-      step = std::gcd(step, model.stores[store].awaits_event ? 1 : model.stores[store].every);
-    }
-    steps.push_back(static_cast<std::uint32_t>(step));
-  }
-  // What others are made of is wanted when those are, who come after it.
-  for (auto each = model.derived_order.rbegin(); each != model.derived_order.rend(); ++each) {
-    const model::Derived& derived = *model.variables[*each].derived;
-    if (steps[*each] == 0) continue;
-    const std::int64_t step =
-        derived.is_over_time()
-            ? 1
-            : std::lcm<std::int64_t>(steps[*each], model.periods[derived.period].iterations);
-    for (const model::Derived::Input& input : derived.inputs) {
-      if (!input.is_parameter)
-        steps[input.number] =
-            static_cast<std::uint32_t>(std::gcd<std::int64_t>(steps[input.number], step));
-    }
-  }
-  return steps;
-}
 
 std::uint64_t catalogue_bytes(const model::Model& model) { return Tables(model).bytes(); }
 

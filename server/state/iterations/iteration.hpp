@@ -60,6 +60,8 @@ struct Iteration {
   std::vector<std::int32_t> died{};
   /// Of variables over time that are in it, by the number of their period: its begin and end.
   std::map<std::uint32_t, std::pair<double, double>> windows{};
+  /// By the number of a period of the XML: whether something is due by it in this iteration. Empty: nobody asks.
+  std::vector<std::uint8_t> due{};
   /// What was written once, before: for stores that take such variables only.
   std::vector<Block> constants{};
 };

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/model/wanted.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace leat::model {
+
+std::vector<std::uint32_t> wanted_steps(const Model& model) {
+  std::vector<std::uint32_t> steps;
+  for (const Variable& variable : model.variables) {
+    // Which variables scripts ask for is known only while they run.
+    std::int64_t step = model.scripts.exist() ? 1 : 0;
+    for (const std::uint32_t store : variable.stores) {
+      // Whether one that awaits an event gets an iteration is known when that has ended.
+      step = std::gcd(step, model.stores[store].awaits_event ? 1 : model.stores[store].every);
+    }
+    steps.push_back(static_cast<std::uint32_t>(step));
+  }
+  // What others are made of is wanted when those are, who come after it.
+  for (auto each = model.derived_order.rbegin(); each != model.derived_order.rend(); ++each) {
+    const Derived& derived = *model.variables[*each].derived;
+    if (steps[*each] == 0) continue;
+    const std::int64_t step =
+        derived.is_over_time()
+            ? 1
+            : std::lcm<std::int64_t>(
+                  steps[*each],
+                  std::max<std::int64_t>(1, iterations_of(model.periods[derived.period])));
+    for (const Derived::Input& input : derived.inputs) {
+      if (!input.is_parameter)
+        steps[input.number] =
+            static_cast<std::uint32_t>(std::gcd<std::int64_t>(steps[input.number], step));
+    }
+  }
+  return steps;
+}
+
+}  // namespace leat::model
