@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "lib/base/text.hpp"
+#include "lib/model/wanted.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::server {
 namespace {
@@ -53,7 +55,9 @@ Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model,
                                                      const std::string& path,
                                                      std::uint64_t config_hash,
                                                      std::shared_ptr<Log> log) {
-  if (model.derived_order.empty()) return std::unique_ptr<Derivation>();
+  const bool is_due_by_time = std::any_of(model.stores.begin(), model.stores.end(),
+                                          [](const model::Store& each) { return each.due.has_value(); });
+  if (model.derived_order.empty() && !is_due_by_time) return std::unique_ptr<Derivation>();
   Result<std::unique_ptr<Sums>> sums = Sums::open(path, config_hash);
   if (!sums) return sums.error();
   return std::unique_ptr<Derivation>(new Derivation(model, std::move(*sums), std::move(log)));
@@ -65,6 +69,7 @@ Derivation::Derivation(const model::Model& model, std::unique_ptr<Sums> sums,
       periods_(model),
       sums_(std::move(sums)),
       log_(std::move(log)),
+      wanted_(model::wanted_steps(model)),
       main_inputs_(model.variables.size()),
       parameters_(model.parameters.size()) {
   const auto dims_of = [&](std::uint32_t variable) {
@@ -107,8 +112,9 @@ Derivation::Wrong Derivation::add_to(Iteration* iteration) {
   }
   const TimeStep step = step_of(*iteration);
   const double weight = weight_of(step);
+  for (std::uint32_t i = 0; i < model_.periods.size(); ++i) iteration->due.push_back(periods_.is_due(i, step));
   for (const std::uint32_t each : model_.derived_order) {
-    if (is_wanted(each)) derive(each, step, weight, iteration, &wrong);
+    if (wanted_[each] > 0) derive(each, step, weight, iteration, &wrong);
   }
   if (!iteration->windows.empty()) {
     for (const std::uint32_t each : constants_wanted_) {
@@ -132,39 +138,42 @@ std::vector<Block> Derivation::constants(std::uint32_t variable) const {
   return all;
 }
 
-// By a store or script, or for another one that is.
-bool Derivation::is_wanted(std::uint32_t variable) const {
-  if (!model_.variables[variable].stores.empty() || model_.scripts.exist()) return true;
-  return std::any_of(
-      model_.derived_order.begin(), model_.derived_order.end(), [&](std::uint32_t other) {
-        const std::vector<model::Derived::Input>& inputs = model_.variables[other].derived->inputs;
-        return std::any_of(inputs.begin(), inputs.end(), [&](const model::Derived::Input& each) {
-          return !each.is_parameter && each.number == variable && is_wanted(other);
-        });
-      });
-}
-
 TimeStep Derivation::step_of(const Iteration& iteration) {
   TimeStep step;
   step.iteration = iteration.number;
   if (model_.time) step.time = parameters_[model_.time->parameter];
   step.has_time = model_.time && std::isfinite(step.time);
   if (!step.has_time) step.time = static_cast<double>(iteration.number);
-  step.before = step.time;
+  step.before = step.origin = step.time;
+  const double wall = static_cast<double>(os::now_ns()) / 1e9;
+  double wall_begin = wall, wall_before = wall;
   const SlotPair<ClockSlot> clock = begin_slot(sums_->clock(), iteration.number);
   step.is_first = !clock.before && !clock.is_done;
   if (!clock.now) return step;
-  if (clock.is_done) {
-    step.before = clock.now->before;
+  ClockSlot& now = *clock.now;
+  if (clock.before) {
+    step.before = clock.before->time;
+    step.length_before = clock.before->length;
+    step.origin = clock.before->origin;
+    wall_before = clock.before->wall;
+    wall_begin = clock.before->wall_begin;
+  }
+  step.wall = wall - wall_begin;
+  step.wall_before = wall_before - wall_begin;
+  if (clock.is_done) {  // what came before is gone
+    step.before = now.before;
+    step.origin = now.origin;
     return step;
   }
-  if (clock.before) step.before = clock.before->time;
-  clock.now->before = step.before;
-  clock.now->time = step.time;
-  clock.now->step = clock.before ? clock.before->step : 0;
-  if (clock.now->step <= 0 && step.has_time && step.time > step.before)
-    clock.now->step = step.time - step.before;
-  clock.now->number.store(iteration.number + 1);
+  now.before = step.before;
+  now.time = step.time;
+  now.origin = step.origin;
+  now.wall = wall;
+  now.wall_begin = wall_begin;
+  now.length = std::max(0.0, step.time - step.before);
+  now.step = clock.before ? clock.before->step : 0;
+  if (now.step <= 0 && step.has_time) now.step = now.length;
+  now.number.store(iteration.number + 1);
   return step;
 }
 
@@ -211,8 +220,9 @@ void Derivation::take_constants(const Iteration& iteration) {
 void Derivation::derive(std::uint32_t variable, const TimeStep& step, double weight,
                         Iteration* iteration, Wrong* wrong) {
   const model::Derived& derived = *model_.variables[variable].derived;
-  if (!derived.is_over_time() && !periods_.is_due(derived.period, step)) return;
-  const InPeriods in = periods_.of(derived.period, step);
+  if (!derived.is_over_time() && iteration->due[derived.period] == 0) return;
+  const InPeriods in = derived.is_over_time() ? periods_.of(derived.period, step) : InPeriods();
+  if (in.is_none) return;
   std::vector<Job> jobs = jobs_of(variable, *iteration, wrong);
   if (derived.is_over_time()) {
     for (Job& job : jobs) {

@@ -66,7 +66,6 @@ class Derivation {
   void compute(std::uint32_t variable, Job* job, Made* made);
   void note(std::uint32_t variable, const Iteration& iteration, const Made& made,
             Wrong* wrong) const;
-  bool is_wanted(std::uint32_t variable) const;
 
   const model::Model& model_;
   Periods periods_;

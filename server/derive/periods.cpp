@@ -2,18 +2,67 @@
 #include "server/derive/periods.hpp"
 
 namespace leat::server {
+namespace {
 
-InPeriods Periods::of(std::uint32_t period, const TimeStep& step) const {
-  const std::int64_t length = model_.periods[period].iterations;
-  const std::int64_t first = step.iteration / length * length;
+using Clock = model::Every::Clock;
+
+}  // namespace
+
+const model::Marks& Periods::marks_of(std::uint32_t period, const TimeStep& step) {
+  const model::Calendar calendar = model_.time ? model::Calendar(model_.time->unit, model_.time->calendar)
+                                               : model::Calendar("s", "standard");
+  while (marks_.size() < model_.periods.size()) {
+    const model::Every& every = model_.periods[marks_.size()];
+    marks_.emplace_back(every, calendar, every.clock == Clock::simulation ? step.origin : 0);
+  }
+  return marks_[period];
+}
+
+// An iteration is the step from its number to the next one: the last of a period ends at a mark.
+InPeriods Periods::of(std::uint32_t period, const TimeStep& step) {
+  const model::Marks& marks = marks_of(period, step);
+  if (model_.periods[period].clock == Clock::simulation) return by_time(marks, step);
+  const auto first = static_cast<double>(step.iteration);
+  const model::Marks::Step in_marks = marks.window_of(first, first + 1);
   InPeriods in;
-  in.window = {static_cast<double>(first), static_cast<double>(first + length - 1)};
-  in.is_over = step.iteration == first + length - 1;
+  in.window = {in_marks.begin, in_marks.end - 1};
+  in.is_over = in_marks.is_at_end;
   return in;
 }
 
-bool Periods::is_due(std::uint32_t period, const TimeStep& step) const {
-  return step.iteration % model_.periods[period].iterations == 0;
+InPeriods Periods::by_time(const model::Marks& marks, const TimeStep& step) const {
+  InPeriods in;
+  in.by_time = true;
+  in.is_none = !step.has_time || (step.is_first && marks.reached(step.time, 0) == step.time);
+  if (in.is_none) return in;
+  const model::Marks::Step in_marks = marks.window_of(step.before, step.time);
+  in.window = {in_marks.begin, in_marks.end};
+  in.is_over = in_marks.is_at_end;
+  in.share = in_marks.last_part;
+  if (in_marks.first_end == in_marks.end) return in;
+  in.ended = Window{marks.reached(step.before, step.time - step.before), in_marks.first_end};
+  in.share_before = in_marks.first_part;
+  return in;
+}
+
+bool Periods::is_due(std::uint32_t period, const TimeStep& step) {
+  const model::Marks& marks = marks_of(period, step);
+  const auto number = static_cast<double>(step.iteration);
+  switch (model_.periods[period].clock) {
+    case Clock::iterations:
+      return marks.last_at_or_before(number) == number;
+    case Clock::simulation:
+      if (!step.has_time) return false;
+      if (step.is_first) return marks.reached(step.time, 0) == step.time;
+      return marks.reached(step.time, step.time - step.before) > marks.reached(step.before, step.length_before);
+    case Clock::wall:
+      return !step.is_first && marks.last_at_or_before(step.wall) > marks.last_at_or_before(step.wall_before);
+    case Clock::first:
+      return step.is_first;
+    case Clock::last:
+      return false;
+  }
+  return false;
 }
 
 }  // namespace leat::server

@@ -43,7 +43,10 @@ struct SumSlot {
 struct ClockSlot {
   std::atomic<std::int64_t> number;  ///< 1 + the iteration; 0: none
   double time, before;               ///< at its end, and at that of the one before
-  double step;  ///< the first time step of the run, by which others are weighed; 0: not known
+  double step;   ///< the first time step of the run, by which others are weighed; 0: not known
+  double length;  ///< of its own step, by which it was told whether a mark had been reached
+  double origin;  ///< the time of the first iteration
+  double wall, wall_begin;  ///< seconds by the clock of the machine, and of the first iteration
 };
 
 /// One of two slots, and the one that it is computed of.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often something is done, as it stands in the XML: "10", "6 h", "10 min wall", "1 h for 5 d, then 3 h".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/model/units.hpp"
+
+namespace leat::model {
+
+/// count / 10^decimals units of time, or iterations. Months and years are whole.
+struct Period {
+  std::int64_t count = 1;
+  int decimals = 0;
+  std::optional<TimeUnit> unit;  ///< nothing: iterations
+
+  bool operator==(const Period&) const = default;
+};
+
+struct Every {
+  enum class Clock { iterations, simulation, wall, first, last };
+
+  struct Phase {
+    Period period;
+    std::optional<Period> length;  ///< the last phase goes on
+
+    bool operator==(const Phase&) const = default;
+  };
+
+  Clock clock = Clock::iterations;
+  std::vector<Phase> phases;  ///< none for first and last
+
+  bool operator==(const Every&) const = default;
+};
+
+/// every := first | last | period | phases ; phases := period for period, then {period for period,
+/// then} period ; period := number [unit [wall]]. All periods of one text are of one clock. Numbers
+/// have at most 15 digits and 9 decimals. The error says what was found, and what is possible.
+Result<Every> parse_every(std::string_view text);
+
+/// What parse_every() reads as the same, in the shortest words: "6 h", "1 h for 5 d, then 3 h".
+std::string to_text(const Every& every);
+/// For the name of a file: "6h", "1mo", "1h-5d-3h", "10min-wall".
+std::string file_name_text(const Every& every);
+
+/// N of one that is N iterations and nothing else; 0 for others.
+std::int64_t iterations_of(const Every& every);
+/// Seconds of a period of fixed length; nothing for iterations, months and years.
+std::optional<double> seconds_of(const Period& period);
+
+}  // namespace leat::model
