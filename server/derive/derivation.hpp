@@ -73,6 +73,7 @@ class Derivation {
   std::shared_ptr<DerivedMemory> memory_ = std::make_shared<DerivedMemory>();
   std::shared_ptr<Log> log_;
   std::map<std::uint32_t, Evaluation> evaluations_;  // by derived variable
+  std::vector<std::uint32_t> wanted_;                // by variable: 0 where nobody wants it
   std::vector<std::uint32_t>
       main_inputs_;  // by variable: the number of the one whose blocks say which there are
   std::set<std::uint32_t> constants_wanted_;
