@@ -215,8 +215,9 @@ struct Store : StoreFields {
   std::vector<Option> options;
   /// Of `library`: called at events instead of a plugin of its own, as Damaris does.
   std::string function;
-  std::int64_t every = 1;            ///< it takes iterations that this divides,
-  std::optional<std::uint32_t> due;  ///< and of those the ones that are due by the period of this number
+  std::int64_t every = 1;  ///< it takes iterations that this divides,
+  std::optional<std::uint32_t>
+      due;  ///< and of those the ones that are due by the period of this number
   /// All that it takes is over time, in periods of this number; a row of its file is one of them.
   std::optional<std::uint32_t> period;
   bool awaits_event = false;  ///< takes only iterations in which an event that names it happens

@@ -163,8 +163,10 @@ void check_places(ReadContext& context, const XmlElement& root) {
                                     "\": what goes to staging nodes is called so");
     if (is_at(each, At::staging) && !is_there) refuse(each.where, "store \"" + each.name + "\"");
     if (is_at(each, At::staging) && each.period)
-      context.error(each.where, "store \"" + each.name + "\" has at=\"staging\", and takes variables that are over periods of time: "
-                                    "these are stored where they are made; write at=\"node\"");
+      context.error(each.where,
+                    "store \"" + each.name +
+                        "\" has at=\"staging\", and takes variables that are over periods of time: "
+                        "these are stored where they are made; write at=\"node\"");
     if (is_at(each, At::staging) && (is_apart(each.runs) || is_of_simulation(each.runs)))
       context.error(each.where, "store \"" + each.name + "\" has runs=\"" + word_of(each.runs) +
                                     "\", which is for time that a simulation leaves: there is none "

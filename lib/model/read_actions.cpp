@@ -80,9 +80,8 @@ class EventReader {
   void wait_for_it(std::uint32_t index) {
     Store& store = model_.stores[index];
     if (store.every != 1 || store.due) {
-      context_.error(store.where, "store \"" + store.name + "\" has every=\"" +
-                                      store.when + "\", and event \"" +
-                                      event_.name +
+      context_.error(store.where, "store \"" + store.name + "\" has every=\"" + store.when +
+                                      "\", and event \"" + event_.name +
                                       "\" says when it stores: leave one of them out");
     }
     store.awaits_event = true;
@@ -242,7 +241,7 @@ void let_graphs_be_on_staging_nodes(Model& model) {
     model.scripts.sources.insert(model.scripts.sources.end(), there.begin(), there.end());
 }
 
-void read_source(ReadContext& context, const XmlElement& element) {
+void read_script_source(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   ScriptSource source;
   source.is_folder = element.name == "folder";
@@ -271,7 +270,7 @@ void read_scripts(ReadContext& context, const XmlElement& root) {
   attributes.read_fields(&scripts);
   if (scripts.output.empty()) scripts.output = context.model.name + "-scripts";
   for (const XmlElement& each : element.children) {
-    if (each.name == "folder" || each.name == "script") read_source(context, each);
+    if (each.name == "folder" || each.name == "script") read_script_source(context, each);
   }
   add_graph_of_environment(scripts);
   for (ScriptSource& each : scripts.sources)

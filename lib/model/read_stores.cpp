@@ -112,9 +112,11 @@ void read_when(ReadContext& context, Store* store, const Attributes& attributes)
   if (iterations > 0) return;
   store->due = period;
   if (store->runs == Schedule::sync)
-    context.error(attributes.where("every"),
-                  who + " has runs=\"sync\": in which iterations the simulation waits has to be known "
-                        "before; give a number of iterations as every=\"...\"");
+    context.error(
+        attributes.where("every"),
+        who +
+            " has runs=\"sync\": in which iterations the simulation waits has to be known "
+            "before; give a number of iterations as every=\"...\"");
 }
 
 void read_store(ReadContext& context, const XmlElement& element) {

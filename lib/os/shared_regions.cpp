@@ -6,7 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <string>
+#include <vector>
 
 #include "lib/base/text.hpp"
 #include "lib/os/process.hpp"
@@ -51,6 +55,36 @@ Result<void> lengthen_file(int file, std::uint64_t from, std::uint64_t to) {
   if (code == 0) return {};
   return Error{Status::ERROR_MEMORY, "there are no " + format_bytes(to - from) +
                                          " of shared memory: " + errno_text(code)};
+}
+
+namespace {
+
+// "" or why not.
+std::string copy_all(int from, std::uint64_t bytes, int to) {
+  std::vector<char> room(1 << 20);
+  for (std::uint64_t at = 0; at < bytes;) {
+    const ssize_t got = pread(from, room.data(), std::min<std::uint64_t>(room.size(), bytes - at),
+                              static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got < 0 ? errno_text(errno) : "it is cut off";
+    if (!write_at(to, room.data(), static_cast<std::uint64_t>(got), at)) return errno_text(errno);
+    at += static_cast<std::uint64_t>(got);
+  }
+  return fdatasync(to) == 0 || errno == EINVAL ? "" : errno_text(errno);
+}
+
+}  // namespace
+
+std::string copy_durably(int file, std::uint64_t bytes, const std::string& path) {
+  const std::string part = path + ".part";
+  unlink(part.c_str());
+  const UniqueFd to(
+      open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+  if (!to) return errno_text(errno);
+  std::string why = copy_all(file, bytes, to.get());
+  if (why.empty() && rename(part.c_str(), path.c_str()) != 0) why = errno_text(errno);
+  if (!why.empty()) unlink(part.c_str());
+  return why;
 }
 
 }  // namespace leat::os

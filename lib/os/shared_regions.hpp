@@ -32,6 +32,8 @@ std::uint64_t page_bytes() noexcept;
 /// Opens the file at `path`, of this user, or makes it; with path "" a file in memory that ends with this process. Never through a link.
 Result<UniqueFd> open_shared_file(const std::string& path);
 std::uint64_t bytes_of_file(int file) noexcept;
+/// The first bytes of a file as a new one at `path`, which takes its name when it is whole and on the disk. "" or why it is not there.
+std::string copy_durably(int file, std::uint64_t bytes, const std::string& path);
 /// Makes it so long, and takes the memory for it: what is not there is an error here, and no SIGBUS later.
 Result<void> lengthen_file(int file, std::uint64_t from, std::uint64_t to);
 

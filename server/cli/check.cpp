@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <memory>
 
+#include "lib/base/text.hpp"
+#include "lib/model/explain.hpp"
+#include "lib/model/read_steps.hpp"
 #include "server/cli/check_network.hpp"
 #include "server/cli/check_report.hpp"
 #include "server/cli/verbs.hpp"
@@ -34,6 +37,23 @@ std::string verdict(const CheckReport& report) {
          report.options.file + "\n";
 }
 
+int explain(const CheckReport& report) {
+  const model::Model& model = *report.model;
+  const std::string& name = report.options.explain;
+  const std::string text = model::explained(model, name);
+  if (!text.empty()) {
+    print(text + "\n");
+    return kGood;
+  }
+  std::vector<std::string> known = model::names_of(model.variables);
+  for (const std::string& each : model::names_of(model.stores)) known.push_back(each);
+  std::fputs(("there is no variable and no store \"" + name + "\" in " + report.options.file +
+              did_you_mean(name, known) + "\n")
+                 .c_str(),
+             stderr);
+  return kBad;
+}
+
 int run_check(const CheckOptions& options) {
   const Result<CheckReport> report = options.sizes_only ? size_up(options) : check_file(options);
   if (!report) return refuse("check", report.error().message, kUsage);
@@ -42,6 +62,7 @@ int run_check(const CheckOptions& options) {
     print(text_of(facts));
     return report->good() ? kGood : kBad;
   }
+  if (!options.explain.empty() && report->model) return explain(*report);
   // What is wrong stands below, where the eye is.
   print(screen(*report, facts, look_of(stdout)));
   if (report->model && !report->diagnostics.empty()) std::fputs("\n", stderr);
@@ -75,6 +96,8 @@ void add_check(CLI::App& app, int& exit_code) {
       ->check(CLI::PositiveNumber);
   verb->add_flag("--sizes-only", options->sizes_only,
                  "Looks at nothing but the XML: imports no script, asks no plugin");
+  verb->add_option("--explain", options->explain,
+                   "Says of one variable or store what will be written, and when");
   verb->add_option("--machine", options->machine,
                    "A machine described as JSON: says where on it server and memory will be");
   verb->add_flag("--json", options->json, "JSON on standard output, and nothing else");

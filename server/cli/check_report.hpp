@@ -23,6 +23,7 @@ struct CheckOptions {
   std::vector<std::string> set;          ///< "nx=256"
   double import_limit = 60;              ///< seconds that importing the scripts may take
   std::string machine;                   ///< a description; "": nothing is said of placement
+  std::string explain;                   ///< a variable or store: what is written of it, and when
   bool sizes_only = false;               ///< size_up() is what is wanted
   bool json = false;
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "lib/base/text.hpp"
+#include "lib/model/explain.hpp"
+#include "lib/model/read_steps.hpp"
 #include "lib/model/run_description.hpp"
 #include "lib/model/words.hpp"
 #include "server/cli/check_report.hpp"
@@ -141,6 +143,7 @@ class CheckScreen {
   std::string run() {
     heading();
     variables();
+    made_by_server();
     stores();
     events();
     scripts();
@@ -171,7 +174,7 @@ class CheckScreen {
   }
 
   void variables() {
-    section(counted(model_.variables.size(), "variable"));
+    section(counted(facts_["variables"].size(), "variable"));
     Json rows = facts_["variables"];
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const model::VariableEstimate& estimate = report_.memory.variables[i];
@@ -187,6 +190,28 @@ class CheckScreen {
                                 return Cell{row["stores"].empty() ? "none" : shown(row, "stores")};
                               }),
                          made({.title = "bytes per rank", .right = true}, bytes_of)});
+  }
+
+  void made_by_server() {
+    if (model_.derived_order.empty()) return;
+    section(counted(model_.derived_order.size(), "variable") + " made by the server");
+    Json rows = Json::array();
+    for (std::uint32_t i = 0; i < model_.variables.size(); ++i) {
+      const model::Variable& variable = model_.variables[i];
+      if (!variable.derived) continue;
+      Json& row =
+          rows.emplace_back(Json{{"name", variable.name},
+                                 {"type", scalar_name(model_.layouts[variable.layout].type)},
+                                 {"unit", variable.unit},
+                                 {"what", model::what_is_made(model_, i)},
+                                 {"stores", Json::array()}});
+      for (const std::uint32_t each : variable.stores)
+        row["stores"].push_back(model_.stores[each].name);
+    }
+    screen_.table(rows, {text("name"), text("type"), text("unit"), text("what"),
+                         made({.title = "stores"}, [](const Json& row) {
+                           return Cell{row["stores"].empty() ? "none" : shown(row, "stores")};
+                         })});
   }
 
   // leat_write copies nothing that no store takes.
@@ -213,6 +238,9 @@ class CheckScreen {
 
   std::string what_it_takes(const Json& store) const {
     if (store.contains("function")) return "events";
+    const model::Store& its = model_.stores[model::index_of(model_.stores, text_in(store, "name"))];
+    if (its.period) return "periods of " + to_text(model_.periods[*its.period]);
+    if (its.due) return "iterations at each " + to_text(model_.periods[*its.due]);
     if (!store.value("awaits_event", false)) return every_so_many(store["every"]);
     std::vector<std::string> names;
     for (const Json& event : facts_["events"]) {

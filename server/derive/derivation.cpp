@@ -2,6 +2,7 @@
 #include "server/derive/derivation.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +11,9 @@
 
 #include "lib/base/text.hpp"
 #include "lib/model/wanted.hpp"
+#include "lib/model/words.hpp"
 #include "lib/os/clock.hpp"
+#include "server/state/journal/names.hpp"
 
 namespace leat::server {
 namespace {
@@ -36,6 +39,19 @@ std::array<std::int64_t, kMaxDims> steps_in_order(const Block& block, std::size_
   return steps;
 }
 
+// Sums are of these: others begin anew.
+std::string definitions_of(const model::Model& model) {
+  std::string text;
+  for (const std::uint32_t each : model.derived_order) {
+    const model::Variable& variable = model.variables[each];
+    text += fmt::format("{} {} {} {}\n", variable.name, variable.derived->expression.text,
+                        model::word_of(variable.derived->operation),
+                        to_text(model.periods[variable.derived->period]));
+  }
+  for (const model::Variable& each : model.variables) text += each.name + "\n";  // their numbers
+  return text;
+}
+
 }  // namespace
 
 struct Derivation::Job {
@@ -51,21 +67,28 @@ struct Derivation::Made {
   std::shared_ptr<DerivedMemory::Piece> piece;
 };
 
-Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model,
-                                                     const std::string& path,
-                                                     std::uint64_t config_hash,
+Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, Files files,
                                                      std::shared_ptr<Log> log) {
-  const bool is_due_by_time = std::any_of(model.stores.begin(), model.stores.end(),
-                                          [](const model::Store& each) { return each.due.has_value(); });
+  const bool is_due_by_time =
+      std::any_of(model.stores.begin(), model.stores.end(),
+                  [](const model::Store& each) { return each.due.has_value(); });
   if (model.derived_order.empty() && !is_due_by_time) return std::unique_ptr<Derivation>();
-  Result<std::unique_ptr<Sums>> sums = Sums::open(path, config_hash);
+  if (!files.is_resumed && !files.saved.empty() && access(files.saved.c_str(), F_OK) == 0) {
+    if (const std::string why = Sums::restore(files.saved, files.sums); !why.empty())
+      log->warn("{}: what an earlier run has kept of its periods cannot be taken: {}", files.saved,
+                why);
+  }
+  Result<std::unique_ptr<Sums>> sums = Sums::open(files.sums, fnv1a(definitions_of(model)));
   if (!sums) return sums.error();
-  return std::unique_ptr<Derivation>(new Derivation(model, std::move(*sums), std::move(log)));
+  return std::unique_ptr<Derivation>(
+      new Derivation(model, std::move(files), std::move(*sums), std::move(log)));
 }
 
-Derivation::Derivation(const model::Model& model, std::unique_ptr<Sums> sums,
+Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<Sums> sums,
                        std::shared_ptr<Log> log)
     : model_(model),
+      files_(std::move(files)),
+      is_begun_(files_.is_resumed),
       periods_(model),
       sums_(std::move(sums)),
       log_(std::move(log)),
@@ -100,6 +123,7 @@ Derivation::Derivation(const model::Model& model, std::unique_ptr<Sums> sums,
 
 Derivation::Wrong Derivation::add_to(Iteration* iteration) {
   Wrong wrong;
+  if (!std::exchange(is_begun_, true)) go_on_from(iteration->number);
   take_constants(*iteration);
   blocks_.clear();
   for (const Block& each : iteration->blocks) blocks_[each.variable].push_back(each);
@@ -112,7 +136,8 @@ Derivation::Wrong Derivation::add_to(Iteration* iteration) {
   }
   const TimeStep step = step_of(*iteration);
   const double weight = weight_of(step);
-  for (std::uint32_t i = 0; i < model_.periods.size(); ++i) iteration->due.push_back(periods_.is_due(i, step));
+  for (std::uint32_t i = 0; i < model_.periods.size(); ++i)
+    iteration->due.push_back(periods_.is_due(i, step));
   for (const std::uint32_t each : model_.derived_order) {
     if (wanted_[each] > 0) derive(each, step, weight, iteration, &wrong);
   }
@@ -124,6 +149,28 @@ Derivation::Wrong Derivation::add_to(Iteration* iteration) {
   std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
                    [](const Block& a, const Block& b) { return a.variable < b.variable; });
   return wrong;
+}
+
+// What an earlier run has kept is for the iteration behind it alone.
+void Derivation::go_on_from(std::int64_t iteration) {
+  const std::int64_t last = sums_->last_iteration();
+  if (last < 0) return;
+  if (last == iteration - 1)
+    return log_->info("what is over periods goes on behind iteration {}, as {} has it", last,
+                      files_.saved);
+  sums_->clear();
+  log_->warn(
+      "what is over periods begins with iteration {}: {} has what it had come to at the end of "
+      "iteration {}",
+      iteration, files_.saved, last);
+}
+
+void Derivation::finish() {
+  if (files_.saved.empty() || sums_->last_iteration() < 0) return;
+  if (const std::string why = sums_->save(files_.saved); !why.empty())
+    log_->warn(
+        "{}: what is over periods that have yet to end is not kept for a run that goes on: {}",
+        files_.saved, why);
 }
 
 std::vector<Block> Derivation::constants(std::uint32_t variable) const {

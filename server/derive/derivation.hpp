@@ -31,11 +31,16 @@ class Derivation {
     std::vector<Finding> findings;       ///< values that are not as somebody may think
   };
 
-  /// Null where nothing is to be made. `path`: of the file of the sums, "" for one that ends with this process.
-  static Result<std::unique_ptr<Derivation>> make(const model::Model& model,
-                                                  const std::string& path,
-                                                  std::uint64_t config_hash,
+  struct Files {
+    std::string sums{};       ///< in shared memory; "" for one that ends with this process
+    std::string saved{};      ///< what a run leaves for one that goes on with it; "": none does
+    bool is_resumed = false;  ///< a server before this one has begun
+  };
+  /// Null where nothing is to be made.
+  static Result<std::unique_ptr<Derivation>> make(const model::Model& model, Files files,
                                                   std::shared_ptr<Log> log);
+  /// Nothing comes any more: keeps what periods have come to, for a run that goes on.
+  void finish();
 
   /// Adds blocks, and what holds them, to the iteration; from one thread. Iterations come in ascending order, the last ones maybe once more after a
   /// server has died.
@@ -46,7 +51,8 @@ class Derivation {
   struct Made;  // what one variable has in an iteration
   using BlocksOf = std::map<std::uint32_t, std::vector<Block>>;  // by variable
 
-  Derivation(const model::Model& model, std::unique_ptr<Sums> sums, std::shared_ptr<Log> log);
+  Derivation(const model::Model& model, Files files, std::unique_ptr<Sums> sums,
+             std::shared_ptr<Log> log);
 
   TimeStep step_of(const Iteration& iteration);
   double weight_of(const TimeStep& step);
@@ -67,7 +73,11 @@ class Derivation {
   void note(std::uint32_t variable, const Iteration& iteration, const Made& made,
             Wrong* wrong) const;
 
+  void go_on_from(std::int64_t iteration);
+
   const model::Model& model_;
+  Files files_;
+  bool is_begun_ = false;  // the first iteration has come
   Periods periods_;
   std::unique_ptr<Sums> sums_;
   std::shared_ptr<DerivedMemory> memory_ = std::make_shared<DerivedMemory>();

@@ -9,8 +9,9 @@ using Clock = model::Every::Clock;
 }  // namespace
 
 const model::Marks& Periods::marks_of(std::uint32_t period, const TimeStep& step) {
-  const model::Calendar calendar = model_.time ? model::Calendar(model_.time->unit, model_.time->calendar)
-                                               : model::Calendar("s", "standard");
+  const model::Calendar calendar = model_.time
+                                       ? model::Calendar(model_.time->unit, model_.time->calendar)
+                                       : model::Calendar("s", "standard");
   while (marks_.size() < model_.periods.size()) {
     const model::Every& every = model_.periods[marks_.size()];
     marks_.emplace_back(every, calendar, every.clock == Clock::simulation ? step.origin : 0);
@@ -54,9 +55,11 @@ bool Periods::is_due(std::uint32_t period, const TimeStep& step) {
     case Clock::simulation:
       if (!step.has_time) return false;
       if (step.is_first) return marks.reached(step.time, 0) == step.time;
-      return marks.reached(step.time, step.time - step.before) > marks.reached(step.before, step.length_before);
+      return marks.reached(step.time, step.time - step.before) >
+             marks.reached(step.before, step.length_before);
     case Clock::wall:
-      return !step.is_first && marks.last_at_or_before(step.wall) > marks.last_at_or_before(step.wall_before);
+      return !step.is_first &&
+             marks.last_at_or_before(step.wall) > marks.last_at_or_before(step.wall_before);
     case Clock::first:
       return step.is_first;
     case Clock::last:

@@ -14,12 +14,12 @@ namespace leat::server {
 /// What an iteration stands for: the time from the end of the one before it to its own.
 struct TimeStep {
   std::int64_t iteration = 0;
-  bool has_time = false;   ///< the run has one, and it is a number
-  double time = 0;         ///< at the end of the iteration
-  double before = 0;       ///< at the end of the one before; of the first one: `time`
-  double length_before = 0;  ///< of the step before
-  bool is_first = false;   ///< nothing is known of one before
-  double origin = 0;       ///< the time of the first iteration
+  bool has_time = false;             ///< the run has one, and it is a number
+  double time = 0;                   ///< at the end of the iteration
+  double before = 0;                 ///< at the end of the one before; of the first one: `time`
+  double length_before = 0;          ///< of the step before
+  bool is_first = false;             ///< nothing is known of one before
+  double origin = 0;                 ///< the time of the first iteration
   double wall = 0, wall_before = 0;  ///< seconds by the clock on the wall
 };
 
@@ -31,11 +31,12 @@ struct Window {
 
 /// How the step is divided among periods.
 struct InPeriods {
-  Window window;            ///< that its end lies in
-  bool by_time = false;     ///< windows are in the time of the run, else in iterations
-  bool is_none = false;     ///< it is in no period: without a time, and of a state that the run begins with
-  double share = 1;         ///< of the step that lies there
-  bool is_over = false;     ///< it ends with this iteration
+  Window window;         ///< that its end lies in
+  bool by_time = false;  ///< windows are in the time of the run, else in iterations
+  bool is_none =
+      false;  ///< it is in no period: without a time, and of a state that the run begins with
+  double share = 1;      ///< of the step that lies there
+  bool is_over = false;  ///< it ends with this iteration
   /// The one before it, which has ended within the step, and how much of the step lies in that. Nothing: the step began where
   /// `window` did, or in it.
   std::optional<Window> ended;

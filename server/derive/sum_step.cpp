@@ -77,9 +77,9 @@ void SumStep::plan() noexcept {
 void SumStep::describe_now() noexcept {
   const SumSlot* const before = goes_on_ ? slots_.before : nullptr;
   SumSlot& now = *slots_.now;
-  const bool begins_late =
-      step_.is_first && (in_.by_time ? step_.before > in_.window.begin
-                                     : static_cast<double>(step_.iteration) > in_.window.begin);
+  // The run began within the period, or this variable did.
+  const bool begins_late = in_.by_time ? step_.before > in_.window.begin
+                                       : static_cast<double>(step_.iteration) > in_.window.begin;
   const double own_begin = in_.by_time && !begins_late ? in_.window.begin : step_.before;
   now.count = (before ? before->count : 0) + (added_ > 0 ? 1 : 0);
   now.weight = (before ? before->weight : 0) + added_;

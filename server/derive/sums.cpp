@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/text.hpp"
+#include "lib/os/file_lock.hpp"
 
 namespace leat::server {
 namespace {
@@ -173,6 +174,26 @@ Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t array
   head.kind = kLiveSum;
   this->head().end.store(at + told.bytes);
   return &place->second;
+}
+
+std::int64_t Sums::last_iteration() const noexcept {
+  return std::max(clock()[0].number.load(), clock()[1].number.load()) - 1;
+}
+
+void Sums::clear() noexcept {
+  for (auto& [key, sum] : sums_) sum.head().kind = kDeadSum;
+  sums_.clear();
+  for (ClockSlot& each : clock()) each.number.store(0);
+}
+
+std::string Sums::save(const std::string& path) const {
+  return os::copy_durably(file_.get(), this->head().end.load(), path);
+}
+
+std::string Sums::restore(const std::string& saved, const std::string& path) {
+  const os::UniqueFd file = os::open_there(saved);
+  if (!file) return "it cannot be opened";
+  return os::copy_durably(file.get(), os::bytes_of_file(file.get()), path);
 }
 
 }  // namespace leat::server

@@ -43,7 +43,7 @@ struct SumSlot {
 struct ClockSlot {
   std::atomic<std::int64_t> number;  ///< 1 + the iteration; 0: none
   double time, before;               ///< at its end, and at that of the one before
-  double step;   ///< the first time step of the run, by which others are weighed; 0: not known
+  double step;    ///< the first time step of the run, by which others are weighed; 0: not known
   double length;  ///< of its own step, by which it was told whether a mark had been reached
   double origin;  ///< the time of the first iteration
   double wall, wall_begin;  ///< seconds by the clock of the machine, and of the first iteration
@@ -113,6 +113,14 @@ class Sums {
   static Result<std::unique_ptr<Sums>> open(const std::string& path, std::uint64_t config_hash);
 
   ClockSlot (&clock() const noexcept)[2];
+  /// The iteration that all of it has come to; -1 for none.
+  std::int64_t last_iteration() const noexcept;
+  /// Forgets all of it.
+  void clear() noexcept;
+  /// Writes all of it to a file of this name in a folder. "" or why it is not there; what was there before is then as it was.
+  std::string save(const std::string& path) const;
+  /// A file that save() has written becomes what open() goes on with at `path`. Why not, else "".
+  static std::string restore(const std::string& saved, const std::string& path);
   /// Null when there is none like that.
   Sum* find(std::uint32_t variable, std::int32_t rank, std::uint32_t block) noexcept;
   /// Those of a variable, in the order of ranks and blocks.

@@ -432,7 +432,7 @@ class Startup {
       lent_threads_ = std::move(*lent);
     }
     Result<std::unique_ptr<Derivation>> derivation =
-        Derivation::make(model_, live_->sums(), segment_->header().config_hash, log_);
+        Derivation::make(model_, {live_->sums(), saved_sums(), facts_.resumed}, log_);
     if (!derivation) return derivation.error();
     const char* const overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
     engine_.emplace(
@@ -454,6 +454,19 @@ class Startup {
                     .trace = trace_.trace,
                     .derivation = std::move(*derivation)});
     return {};
+  }
+
+  // Where a store goes on in the file of an earlier run, so do the periods that are in it.
+  std::string saved_sums() const {
+    const auto appends = [](const model::Store& store) {
+      return std::any_of(store.options.begin(), store.options.end(), [](const model::Option& each) {
+        return each.name == "append" && each.value == "true";
+      });
+    };
+    if (std::none_of(model_.stores.begin(), model_.stores.end(), appends)) return "";
+    const std::string server =
+        facts_.has_all_ranks() ? "" : "-" + std::to_string(facts_.first_on_node);
+    return model_.name + server + ".sums";
   }
 
   void clear_up() {

@@ -432,6 +432,7 @@ void Pipeline::run(const std::function<void()>& first) {
     result.work = std::move(work);
     report(std::move(result));
   }
+  if (derivation_) derivation_->finish();
   ++unfinished_;
   PipelineResult closed = for_all(PipelineResult::Kind::closed, &PluginInstance::close);
   if (checks_) closed.findings = checks_->finish();

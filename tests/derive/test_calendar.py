@@ -7,9 +7,9 @@ import h5py
 import numpy as np
 import pytest
 import xarray
+from arrays_run import write_arrays
 from derived_run import NX, NY, fields, run
 from leat_run import same_bits, xml
-from arrays_run import write_arrays
 
 MONTHLY = {"mean": "monmean", "min": "monmin", "max": "monmax", "accumulate": "monsum", "variance": "monvar"}
 GRID = f"""<parameter name="t" type="double"/><time parameter="t" unit="UNIT" calendar="CALENDAR"/>

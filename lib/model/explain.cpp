@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/model/explain.hpp"
+
+#include <algorithm>
+
+#include "lib/model/read_steps.hpp"
+#include "lib/model/wanted.hpp"
+#include "lib/model/words.hpp"
+
+namespace leat::model {
+namespace {
+
+std::string numbers_of(std::int64_t n, bool over_time) {
+  const auto text = [](std::int64_t number) { return std::to_string(number); };
+  if (over_time) return "0 to " + text(n - 1) + ", " + text(n) + " to " + text(2 * n - 1) + ", ...";
+  return "0, " + text(n) + ", " + text(2 * n) + ", ...";
+}
+
+// "in iterations 0, 10, 20, ...".
+std::string when_in_words(const Every& every, bool over_time) {
+  const std::int64_t n = iterations_of(every);
+  if (n == 1 && !over_time) return "in each iteration";
+  if (n > 0 && !over_time) return "in iterations " + numbers_of(n, false);
+  if (n > 0) return "over each " + std::to_string(n) + " iterations, " + numbers_of(n, true);
+  switch (every.clock) {
+    case Every::Clock::first:
+      return "in the first iteration";
+    case Every::Clock::wall:
+      return "in the first iteration after each " + to_text(every) + " since the run began";
+    case Every::Clock::iterations:
+      return (over_time ? "over each " : "in each of ") + to_text(every) + " iterations";
+    default:
+      return (over_time ? "over each " : "in the first iteration at or after each ") +
+             to_text(every) + " of the simulation's time";
+  }
+}
+
+std::string file_of(const Model& model, const Store& store) {
+  if (store.type != "hdf5") return store.plugin();
+  const std::size_t i = index_of(store.options, "file");
+  return i < store.options.size() ? store.options[i].value : model.name + ".h5";
+}
+
+std::string stores_of(const Model& model, const Variable& variable) {
+  std::string text;
+  for (const std::uint32_t each : variable.stores) {
+    const Store& store = model.stores[each];
+    text += (text.empty() ? "" : " and ") +
+            ("store \"" + store.name + "\" (" + file_of(model, store) + ")");
+  }
+  return text;
+}
+
+std::string of_ranks(const Model& model, const Variable& variable, std::uint32_t step) {
+  std::string text = "\"" + variable.name + "\" is written by the simulation";
+  if (step == 0) return text + ", and nobody takes it: leat_write copies nothing.";
+  if (variable.stores.empty())
+    return text + ", and is in no file: scripts or other variables take it.";
+  for (const std::uint32_t each : variable.stores) {
+    const Store& store = model.stores[each];
+    Every every;
+    every.phases = {{{store.every, 0, std::nullopt}, std::nullopt}};
+    if (store.due) every = model.periods[*store.due];
+    const std::string when = !variable.time_varying ? "once"
+                             : store.awaits_event   ? "in iterations in which an event says so"
+                                                    : when_in_words(every, false);
+    text += ", and goes to store \"" + store.name + "\" (" + file_of(model, store) + ") " + when;
+  }
+  return text + ".";
+}
+
+std::string of_server(const Model& model, std::uint32_t number) {
+  const Variable& variable = model.variables[number];
+  std::string text = "\"" + variable.name + "\" is " + what_is_made(model, number);
+  text += std::string(", as ") + scalar_name(model.layouts[variable.layout].type);
+  if (!variable.unit.empty()) text += " in " + variable.unit;
+  const std::string stores = stores_of(model, variable);
+  return text + (stores.empty() ? "; it is in no file." : "; it goes to " + stores + ".");
+}
+
+std::string of_store(const Model& model, const Store& store) {
+  std::string names;
+  const auto number = static_cast<std::uint32_t>(&store - model.stores.data());
+  for (const Variable& each : model.variables) {
+    if (std::count(each.stores.begin(), each.stores.end(), number) > 0)
+      names += (names.empty() ? "" : ", ") + each.name;
+  }
+  Every every;
+  every.phases = {{{store.every, 0, std::nullopt}, std::nullopt}};
+  if (store.due) every = model.periods[*store.due];
+  const std::string rows =
+      store.period         ? "has a row " + when_in_words(model.periods[*store.period], true)
+      : store.awaits_event ? "takes iterations in which an event says so"
+                           : "takes its variables " + when_in_words(every, false);
+  return "store \"" + store.name + "\" (" + file_of(model, store) + ") " + rows + ": " +
+         (names.empty() ? "none" : names) + ".";
+}
+
+}  // namespace
+
+std::string what_is_made(const Model& model, std::uint32_t variable) {
+  const Derived& derived = *model.variables[variable].derived;
+  const std::string when = when_in_words(model.periods[derived.period], derived.is_over_time());
+  if (!derived.is_over_time()) return derived.expression.text + " " + when;
+  static const std::pair<Operation, const char*> kNames[] = {{Operation::mean, "mean"},
+                                                             {Operation::minimum, "minimum"},
+                                                             {Operation::maximum, "maximum"},
+                                                             {Operation::accumulate, "sum"},
+                                                             {Operation::variance, "variance"}};
+  for (const auto& [operation, name] : kNames) {
+    if (operation == derived.operation)
+      return std::string("the ") + name + " of " + derived.expression.text + " " + when;
+  }
+  return "";
+}
+
+std::string explained(const Model& model, const std::string& name) {
+  std::string text;
+  const std::size_t variable = index_of(model.variables, name),
+                    store = index_of(model.stores, name);
+  if (variable < model.variables.size()) {
+    const auto number = static_cast<std::uint32_t>(variable);
+    text = model.variables[variable].derived
+               ? of_server(model, number)
+               : of_ranks(model, model.variables[variable], wanted_steps(model)[number]);
+  }
+  if (store < model.stores.size())
+    text += (text.empty() ? "" : "\n") + of_store(model, model.stores[store]);
+  return text;
+}
+
+}  // namespace leat::model
