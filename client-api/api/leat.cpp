@@ -489,6 +489,11 @@ LEAT_API int64_t leat_iteration(void) {
   return the.session ? the.session->iteration() : -1;
 }
 
+LEAT_API leat_status leat_start_at(int64_t iteration) {
+  return guarded(__func__,
+                 [&](Session& session, Call& call) { return session.start_at(call, iteration); });
+}
+
 LEAT_API leat_status leat_count(const char* variable, int64_t* count) {
   return guarded(__func__, [&](Session& session, Call& call) {
     return session.blocks().count(call, variable, count);

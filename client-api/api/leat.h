@@ -164,6 +164,15 @@ LEAT_API leat_status leat_end_iteration(void);
 /* Number of the current iteration, from 0; -1 when not initialised. */
 LEAT_API int64_t leat_iteration(void);
 
+/* The first iteration of this rank has this number, instead of 0: for a code that goes on from a restart file of its own,
+ * behind leat_init. All ranks give the same number; where they do not, a warning says so, and iterations that only some ranks
+ * have hold what those write. What is before it is no loss, and nothing waits for it. With append="true" of a <store> the
+ * output of the run before goes on in the same file: docs/how-to/restart.md.
+ * Once, and before anything of this rank was written, signalled or ended; 0 is allowed.
+ * Errors: ARGUMENT (below 0, or above 2147483646), STATE (too late, nothing is changed), TIMEOUT (the server takes nothing
+ * now; the number holds, and it is told as soon as it does), SERVER. */
+LEAT_API leat_status leat_start_at(int64_t iteration);
+
 /* How many blocks of the variable this rank has handed over in its current iteration; one that was written again counts once.
  * leat_write hands nothing over of a variable that nobody takes. For a code whose number of blocks changes, as a check of its own.
  * With LEAT=off, and after an error, *count stays as it is. Errors: UNKNOWN_NAME (with the nearest name), ARGUMENT. */

@@ -41,6 +41,10 @@ inline leat_status set_level(const char* mesh, std::int32_t level, Extents posit
 /// error.
 inline leat_status end_iteration() { return check(leat_end_iteration()); }
 
+/// The first iteration of this rank has this number: for a code that goes on from a restart file
+/// of its own.
+inline leat_status start_at(std::int64_t iteration) { return check(leat_start_at(iteration)); }
+
 /// How many blocks of a variable this rank has handed over in its current iteration; one that was
 /// written again counts once.
 inline leat_status count(const char* variable, std::int64_t& count) {

@@ -151,6 +151,7 @@ inline Status Session::end(const Call& call) {
   os::WaitBudget budget = channel_.budget();
   Status status = channel_.server().check(budget);
   const shm::Event end = channel_.end_event();
+  has_begun_ = true;
   collectives_.iteration_ends(end.iteration);
   enter(end.iteration + 1);
   if (status == Status::OK) status = channel_.tell(call.lock, budget, end);
@@ -164,6 +165,41 @@ inline Status Session::end(const Call& call) {
         "");
   }
   return failures_.complain(call, {status, channel_.server().why_gone()}, "");
+}
+
+// Files have room for numbers of 32 bits; one more, which nobody ends, must be one too.
+Status Session::start_at(const Call& call, std::int64_t iteration) {
+  constexpr std::int64_t kMost = INT32_MAX - 1;
+  if (iteration < 0 || iteration > kMost) {
+    return failures_.complain(
+        call,
+        {Status::ERROR_ARGUMENT, "the first iteration cannot have the number " +
+                                     std::to_string(iteration) + ": numbers go from 0 to " +
+                                     std::to_string(kMost)},
+        "");
+  }
+  const bool has_anything = blocks_.wrote_since_end() || signals_.any_since_end();
+  if (has_begun_ || has_anything) {
+    return failures_.complain(
+        call,
+        {Status::ERROR_STATE,
+         "this rank has begun already, and is in iteration " +
+             std::to_string(channel_.iteration()) +
+             ": call leat_start_at once, after leat_init and before the first leat_write, "
+             "leat_signal or leat_end_iteration; nothing is changed"},
+        "");
+  }
+  has_begun_ = true;
+  if (iteration > 0) enter(iteration);
+  os::WaitBudget budget = channel_.budget();
+  const Status status =
+      channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::start_at));
+  if (status == Status::OK) return status;
+  const std::string why = status == Status::ERROR_SERVER
+                              ? channel_.server().why_gone()
+                              : "the server has not taken events for too long; the number holds, "
+                                "and is sent as soon as it does";
+  return failures_.complain(call, {status, why}, "");
 }
 
 bool Session::is_automatic() const noexcept {

@@ -75,6 +75,8 @@ class Session {
   void go_to(std::int64_t iteration) {
     if (iteration > channel_.iteration()) enter(iteration);
   }
+  /// As leat_start_at.
+  Status start_at(const Call& call, std::int64_t iteration);
   std::int64_t iteration() const noexcept { return channel_.iteration(); }
   const Ranks& ranks() const noexcept { return start_.ranks; }
   /// What its server says of itself to others of the run.
@@ -152,6 +154,7 @@ class Session {
   SignalCalls signals_;
   IdlePhases idle_phases_;
   Collectives collectives_;
+  bool has_begun_ = false;  // an iteration was ended, or its first one said
 };
 
 // The one session of this process, and what becomes of it in a child that is forked.

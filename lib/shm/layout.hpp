@@ -214,7 +214,8 @@ enum class EventKind : std::uint32_t {
   forgo,          ///< offset, bytes: a block that was cut from a region and will never be handed over
   signal,         ///< subject: event of the XML
   products,       ///< what somebody has published; subject: bytes of its head, which says what, in front of the data; offset, bytes as of a block
-  span            ///< of SegmentHeader::traced; subject: SpanKind; block: spans that found no room before it
+  span,           ///< of SegmentHeader::traced; subject: SpanKind; block: spans that found no room before it
+  start_at        ///< the client begins with `iteration`: it has nothing in those before
 };
 
 /// Of a write whose variable the XML does not have.

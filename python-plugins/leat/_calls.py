@@ -5,7 +5,7 @@ Made by client-api/api/generate_calls.py of calls.def: change that."""
 from . import _core
 from .errors import check as _check
 
-__all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "end_iteration", "count", "signal",
+__all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "end_iteration", "start_at", "count", "signal",
            "after_collective", "set_int", "set_double", "set_string")
 
 
@@ -38,6 +38,11 @@ def set_level(mesh, level, position, block=0):
 def end_iteration():
     """Ends the current iteration on this rank. The next one begins even if this call returns an error."""
     _check(_core.end_iteration())
+
+
+def start_at(iteration):
+    """The first iteration of this rank has this number: for a code that goes on from a restart file of its own."""
+    _check(_core.start_at(int(iteration)))
 
 
 def count(variable):

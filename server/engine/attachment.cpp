@@ -324,7 +324,8 @@ bool Absence::ends_are_waited_for() const noexcept {
   if (waits == shm::Synchronous::no) return false;
   if (waits == shm::Synchronous::unless_overlaps && words.overlaps.load() != 0) return false;
   for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
-    if (session_.clients[i].phase() == Phase::attached && session_.iterations.current(i) > 0)
+    if (session_.clients[i].phase() == Phase::attached &&
+        session_.iterations.current(i) > session_.iterations.first_of(i).value_or(0))
       return true;
   }
   return false;

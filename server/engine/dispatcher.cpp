@@ -394,7 +394,7 @@ void Settling::choose() {
   const std::int64_t finished =
       std::min({session_.iterations.least() - 1, session_.of_run.known_until(),
                 dispatcher_.oldest_unfinished() - 1});
-  if (finished <= finished_) return;
+  if (finished <= finished_ || finished < session_.iterations.first()) return;
   finished_ = finished;
   if (!session_.mode.advance(progress(finished))) return;
   // Where a store has runs="sync" ranks wait in any case, and this is not looked at.

@@ -105,6 +105,7 @@ std::string Ending::last_line() const {
   std::int64_t ended = 0;
   for (std::uint32_t i = 0; i < session_.clients.size(); ++i)
     ended = std::max(ended, session_.iterations.current(i));
+  ended -= std::min(ended, session_.iterations.first());
   std::uint64_t bytes = 0;
   for (const auto& store : dispatcher_.pipeline().stores()) bytes += store->plugin().work().bytes;
   const std::uint64_t stored = ledger.iterations().stored(), failed = ledger.iterations().failed(),

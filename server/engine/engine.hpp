@@ -134,6 +134,7 @@ class Engine {
 
   SessionState session_;  // outlive the plugins, which read the ledger
   Dispatcher dispatcher_;
+  Beginning beginning_;
   Failover failover_;
   Overflow overflow_;
   Placing placing_;

@@ -21,8 +21,12 @@ constexpr int kBatch = 256;
 }  // namespace
 
 Events::Events(SessionState& session, Dispatcher& dispatcher, Overflow& overflow,
-               Attachment& attachment)
-    : session_(session), dispatcher_(dispatcher), overflow_(overflow), attachment_(attachment) {}
+               Attachment& attachment, Beginning& beginning)
+    : session_(session),
+      dispatcher_(dispatcher),
+      overflow_(overflow),
+      attachment_(attachment),
+      beginning_(beginning) {}
 
 bool Events::take_all() {
   bool any = false;
@@ -121,6 +125,11 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
       return on_products(index, event);
     case EventKind::span:
       return;  // is for the trace alone
+    case EventKind::start_at:
+      if (beginning_.said(index, event.iteration)) return overflow_.serve();
+      return session_.clients.complain(
+          index,
+          fmt::format("said that it begins with iteration {}, which cannot be", event.iteration));
   }
   session_.clients.complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }
@@ -131,6 +140,7 @@ void Events::on_end_iteration(std::uint32_t index, const shm::Event& event) {
     return session_.clients.complain(
         index, fmt::format("sent the end of iteration {}, which cannot be", iteration));
   }
+  beginning_.of(index, iteration);
   session_.times.ended(index, event.at_ns, event.inside_ns,
                        iteration + 1 - session_.iterations.current(index));
   end_all_before(index, iteration + 1);
@@ -150,6 +160,7 @@ void Events::end_all_before(std::uint32_t index, std::int64_t iteration) {
 bool Events::enters(std::uint32_t index, std::int64_t iteration, std::string* error) {
   const std::int64_t current = session_.iterations.current(index);
   if (iteration >= current && iteration < shm::kMostIterations) {
+    beginning_.of(index, iteration);
     end_all_before(index, iteration);
     return true;
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/engine/attachment.hpp"
+#include "server/engine/beginning.hpp"
 #include "server/engine/failover.hpp"
 #include "server/engine/overflow.hpp"
 
@@ -14,7 +15,8 @@ namespace leat::server {
 
 class Events {
  public:
-  Events(SessionState& session, Dispatcher& dispatcher, Overflow& overflow, Attachment& attachment);
+  Events(SessionState& session, Dispatcher& dispatcher, Overflow& overflow, Attachment& attachment,
+         Beginning& beginning);
 
   /// What all have said since the last call; of each so much that the others get their turn. True
   /// when there was something.
@@ -47,6 +49,7 @@ class Events {
   Dispatcher& dispatcher_;
   Overflow& overflow_;
   Attachment& attachment_;
+  Beginning& beginning_;
 };
 
 }  // namespace leat::server

@@ -128,6 +128,7 @@ void Failover::take_clients() {
     if (!session_.run.facts.drained && client.is_awaited() && !had_segment && !client.has_events())
       client.leave(Phase::absent);
     if (client.phase() == Phase::absent) continue;
+    if (client.saved().iteration > 0) beginning_.of_resumed(i);
     session_.iterations.resume(i, client.saved().iteration);
   }
   session_.record.rank_came();
@@ -345,7 +346,7 @@ void Failover::apply(const JournalRecord& record) {
   std::visit(Overloaded{owned_by(session_.signals), owned_by(session_.of_run),
                         owned_by(session_.rounds), owned_by(session_.joining),
                         owned_by(session_.run_steering), owned_by(session_.parameters),
-                        owned_by(session_.record), owned_by(session_.dropped),
+                        owned_by(session_.record), owned_by(session_.dropped), owned_by(beginning_),
                         [this](const SpillRecord& spilled) { spilled_.push_back(spilled); },
                         [this](const OtherRanksCame& others) {
                           for (const std::int32_t rank : others.ranks)
@@ -361,7 +362,7 @@ void Failover::tend_journal() {
 void Failover::rewrite_journal() {
   std::vector<JournalRecord> records = session_.parameters.snapshot();
   for (const auto& more : {session_.dropped.snapshot(), session_.signals.snapshot(),
-                           session_.record.snapshot(), spiller_.snapshot()})
+                           session_.record.snapshot(), spiller_.snapshot(), beginning_.snapshot()})
     records.insert(records.end(), more.begin(), more.end());
   records.emplace_back(session_.of_run.snapshot());
   records.emplace_back(session_.run_steering.snapshot());

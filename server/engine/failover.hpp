@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
+#include "server/engine/beginning.hpp"
 #include "server/engine/dispatcher.hpp"
 #include "server/engine/session_state.hpp"
 
@@ -18,8 +19,11 @@ namespace leat::server {
 
 class Failover {
  public:
-  Failover(SessionState& session, Dispatcher& dispatcher)
-      : session_(session), dispatcher_(dispatcher), spiller_(dispatcher.spiller()) {}
+  Failover(SessionState& session, Dispatcher& dispatcher, Beginning& beginning)
+      : session_(session),
+        dispatcher_(dispatcher),
+        beginning_(beginning),
+        spiller_(dispatcher.spiller()) {}
 
   /// An error when servers of this segment die one after the other.
   static Result<void> may_take_over(const shm::Segment& segment);
@@ -56,6 +60,7 @@ class Failover {
 
   SessionState& session_;
   Dispatcher& dispatcher_;
+  Beginning& beginning_;
   Spiller& spiller_;
   std::string journal_path_;
   std::vector<SpillRecord> spilled_;  // of the journal, until they are taken over

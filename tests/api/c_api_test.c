@@ -370,6 +370,7 @@ static int without_server(void) {
   EXPECT(leat_idle_begin("anywhere"), LEAT_OK);
   EXPECT(leat_idle_end(), LEAT_OK);
   EXPECT(leat_after_collective(0), LEAT_OK);
+  EXPECT(leat_start_at(-1), LEAT_OK);
   EXPECT(leat_end_iteration(), LEAT_OK);
   EXPECT(leat_finalize(), LEAT_OK);
   EXPECT_TRUE(leat_last_error()[0] == '\0');

@@ -24,6 +24,7 @@ int main(void) {
   const double low[] = {0, 1}, high[] = {2, 3};
   const int64_t begin[] = {0}, middle[] = {2};
   printf("%s\\n", leat_status_name(leat_init("calls.xml")));
+  leat_start_at(7);
   printf("%s\\n", leat_status_name(leat_set_position("u", 1, middle)));
   printf("%s\\n", leat_status_name(leat_set_position("u", 0, begin)));
   leat_write_block("u", 1, high);
@@ -48,6 +49,7 @@ int main() {
   const std::vector<double> low = {0, 1}, high = {2, 3};
   leat::Session session("calls.xml");
   std::printf("%s\\n", leat_status_name(session.status()));
+  leat::start_at(7);
   std::printf("%s\\n", leat_status_name(leat::set_position("u", {2}, 1)));
   std::printf("%s\\n", leat_status_name(leat::set_position("u", {0})));
   leat::write("u", high, 1);
@@ -75,6 +77,7 @@ program main
   integer(8) :: wide
   call leat_init("calls.xml", stat)
   print "(a)", leat_status_name(stat)
+  call leat_start_at(7)
   call leat_set_position("u", [3], 1, stat)
   print "(a)", leat_status_name(stat)
   call leat_set_position("u", [1], stat=stat)
@@ -98,6 +101,7 @@ end program
 import leat
 leat.init("calls.xml")
 print("LEAT_OK")
+leat.start_at(7)
 leat.set_position("u", [2], 1)
 print("LEAT_OK")
 leat.set_position("u", [0])
@@ -167,6 +171,11 @@ def test_the_block_is_the_last_argument_but_in_c(ran):
     assert [word for word in said if word == "LEAT_OK"] == 5 * ["LEAT_OK"]
     with h5py.File(path) as file:
         assert file["u"][0].tolist() == [0, 1, 2, 3]
+
+
+def test_the_first_iteration_has_the_number_that_was_said(ran):
+    with h5py.File(ran[1]) as file:
+        assert file["iteration"][:].tolist() == [7]
 
 
 def test_blocks_of_the_current_iteration_are_counted_once(ran):

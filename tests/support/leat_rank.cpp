@@ -218,6 +218,9 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
        return leat_commit_block(n.c_str(), w.block());
      }},
     {"end_iteration", [](Words&) { return leat_end_iteration(); }},
+    {"start_at", [](Words& w) { return leat_start_at(w.number()); }},
+    {"iteration",
+     [](Words& w) { return w.number() == leat_iteration() ? LEAT_OK : LEAT_ERROR_STATE; }},
     {"signal", [](Words& w) { return leat_signal(w.text().c_str()); }},
     {"idle_begin", [](Words& w) { return leat_idle_begin(w.text().c_str()); }},
     {"idle_end", [](Words&) { return leat_idle_end(); }},

@@ -138,6 +138,15 @@ void RunIterations::count(std::int64_t iteration) {
     counts_.add(place_of(each.event), each.client, each.times);
 }
 
+// To the rounds before the one in which its ranks begin this server contributes nothing.
+void RunIterations::skip_to_first() {
+  if (reported_ >= 0) return;
+  const std::int64_t first = iterations_.first();
+  if (first == 0 || iterations_.least() < first) return;
+  reported_ = first - 1;
+  next_ = std::max(next_, first);
+}
+
 // When no rank is left, nothing more of this server is waited for. Which server this is, and so whose words these are, is known
 // when the others are. Ranks that are far ahead of all others are reported later: each open round costs something.
 void RunIterations::advance() {
@@ -146,6 +155,7 @@ void RunIterations::advance() {
   std::int64_t until = ends ? reported_ : iterations_.least() - 1;
   for (std::uint32_t i = 0; ends && i < clients_.size(); ++i)
     until = std::max(until, iterations_.current(i));
+  skip_to_first();
   const std::int64_t last = std::min(until, next_ + kMostUnanswered);
   // The others have not waited for a server that was silent for too long.
   while (reported_ < std::min(until, next_ - 1)) count(reported_ + 1);

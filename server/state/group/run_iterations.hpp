@@ -106,6 +106,7 @@ class RunIterations {
   std::size_t place_of(std::uint32_t event) const;
   comm::Columns columns(std::int64_t iteration, bool ends) const;
   void contributed(std::int64_t iteration);
+  void skip_to_first();
   void count(std::int64_t iteration);
   void take(const comm::Outcome& outcome);
   void take_events(const comm::Outcome& outcome);

@@ -140,6 +140,24 @@ const Block* IterationTracker::find(std::int64_t iteration, const Block& like) c
   return found == open_.end() ? nullptr : found->second[like.client].find(like);
 }
 
+void IterationTracker::begin_at(std::uint32_t client, std::int64_t iteration) {
+  clients_[client].first = iteration;
+  if (iteration > clients_[client].current) move_to(client, iteration);
+}
+
+std::int64_t IterationTracker::first() const noexcept {
+  std::int64_t first = INT64_MAX;
+  for (const Client& each : clients_) first = std::min(first, each.first.value_or(INT64_MAX));
+  return first == INT64_MAX ? 0 : first;
+}
+
+bool IterationTracker::forget_before_first() {
+  const std::int64_t all = first();
+  if (open_.empty() || open_.begin()->first >= all || least() < all) return false;
+  open_.erase(open_.begin(), open_.lower_bound(all));
+  return true;
+}
+
 void IterationTracker::ended(std::uint32_t client, std::int64_t iteration) {
   move_to(client, iteration + 1);
   if (!dropped_.empty()) dropped_.erase(dropped_.begin(), dropped_.lower_bound(least()));

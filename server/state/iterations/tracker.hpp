@@ -59,6 +59,17 @@ class IterationTracker {
   std::optional<std::int64_t> next() const;
   /// The client has ended all before this one already.
   void resume(std::uint32_t client, std::int64_t iteration) { move_to(client, iteration); }
+  /// The first iteration of the client has this number. Once, before anything of it came.
+  void begin_at(std::uint32_t client, std::int64_t iteration);
+  /// The client's first iteration; nothing: it is not known yet.
+  std::optional<std::int64_t> first_of(std::uint32_t client) const {
+    return clients_[client].first;
+  }
+  /// The least of those; 0 when none is known. No client has anything before it, unless one begins there that has yet to come.
+  std::int64_t first() const noexcept;
+  /// Iterations before the first one of all clients that were touched all the same, when all that are here have begun: they do
+  /// not come. True: there were some.
+  bool forget_before_first();
   /// The client has ended this iteration, and all before it.
   void ended(std::uint32_t client, std::int64_t iteration);
   /// Leaves an open iteration out: its blocks so far, for their memory to be released. Nothing when
@@ -86,6 +97,7 @@ class IterationTracker {
  private:
   struct Client {
     std::int64_t current = 0;  // the iteration it is in
+    std::optional<std::int64_t> first{};
     bool gone = false;
   };
   using Open = std::vector<BlocksOfClient>;  // by client

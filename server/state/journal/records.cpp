@@ -72,6 +72,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossNoted, line)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IterationsDropped, iterations)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OtherRanksCame, ranks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SpillRecord, iteration, file, head_checksum, blocks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankBegan, client, iteration)
 
 namespace {
 

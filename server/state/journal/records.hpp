@@ -218,6 +218,11 @@ struct IterationsDropped {
 struct OtherRanksCame {
   std::vector<std::int32_t> ranks;
 };
+/// The first iteration of a rank has this number.
+struct RankBegan {
+  std::uint32_t client = 0;
+  std::int64_t iteration = 0;
+};
 /// What must be in a spill file, and whose it is when it is not.
 struct SpillRecord {
   struct One {
@@ -240,7 +245,8 @@ using JournalRecord =
                  RunSignalsDeferred, SignalsSnapshot, RunIterationsSnapshot, RoundContributed,
                  RoundOutcome, RunView, RunRoundsSnapshot, RunOrderReceived, RunSteeringSnapshot,
                  ServersMet, ParameterSet, IntegerSet, IterationEnded, ParameterSteered,
-                 ParametersSnapshot, LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
+                 ParametersSnapshot, LossNoted, IterationsDropped, OtherRanksCame, SpillRecord,
+                 RankBegan>;
 
 /// As bytes of a journal. Texts may hold any bytes.
 std::string encode(const JournalRecord& record);

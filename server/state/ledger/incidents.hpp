@@ -69,7 +69,7 @@ struct Warning {
   /// reach them.
   static constexpr const char* kLostEvents = "lost-events";
 
-  std::string what;            ///< "holes", "overlap", "time", "scripts", "events", kLostEvents
+  std::string what;  ///< "holes", "overlap", "time", "start", "scripts", "events", kLostEvents
   std::uint32_t variable = 0;  ///< or kNoVariable
   std::int64_t first = 0, last = 0;
   std::uint64_t iterations = 0;  ///< of first to last, those that it was said of

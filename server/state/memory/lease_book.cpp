@@ -82,8 +82,16 @@ void CatchUp::block_came(std::uint32_t client, std::uint64_t bytes) {
   update_need(clients_[client]);
 }
 
+void CatchUp::begin_at(std::uint32_t client, std::int64_t iteration) {
+  clients_[client].has_begun = true;
+  move_to(clients_[client], iteration);
+  for (Client& each : clients_)
+    if (!each.has_begun && !each.gone && each.iteration < iteration) move_to(each, iteration);
+}
+
 void CatchUp::iteration_ended(std::uint32_t client, std::int64_t iteration) {
   Client& owner = clients_[client];
+  owner.is_fresh = false;
   owner.peak = std::max(owner.peak, owner.this_iteration);
   owner.this_iteration = 0;
   move_to(owner, iteration + 1);
@@ -100,6 +108,7 @@ void CatchUp::resume(std::uint32_t client, std::int64_t iteration, std::uint64_t
   Client& owner = clients_[client];
   owner.this_iteration = 0;
   owner.peak = peak;
+  owner.is_fresh = iteration == 0;
   move_to(owner, iteration);
 }
 
@@ -131,7 +140,7 @@ std::uint64_t CatchUp::most_in_iteration(std::uint32_t client) const noexcept {
 std::uint64_t CatchUp::need_of(const Client& client) const {
   if (client.gone || client.iteration >= reserved_until_) return 0;
   const std::uint64_t even_share = regions_.total_bytes() / clients_.size();
-  const std::uint64_t per_iteration = client.iteration == 0 ? even_share : client.peak;
+  const std::uint64_t per_iteration = client.is_fresh ? even_share : client.peak;
   const auto lag = static_cast<std::uint64_t>(reserved_until_ - client.iteration);
   const std::uint64_t all = per_iteration * std::min<std::uint64_t>(lag, 1024);
   return all - std::min(all, client.this_iteration);

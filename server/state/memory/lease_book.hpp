@@ -69,6 +69,8 @@ class CatchUp {
   CatchUp(const LeasedRegions& regions, std::uint32_t clients);
 
   void block_came(std::uint32_t client, std::uint64_t bytes);
+  /// The client begins with this iteration. Those that have yet to begin are taken to do so too.
+  void begin_at(std::uint32_t client, std::int64_t iteration);
   /// The client has ended this iteration, and all before it.
   void iteration_ended(std::uint32_t client, std::int64_t iteration);
   void client_gone(std::uint32_t client);
@@ -90,7 +92,8 @@ class CatchUp {
 
  private:
   struct Client {
-    bool gone = false;
+    bool gone = false, has_begun = false;
+    bool is_fresh = true;  // it has ended no iteration: what it needs is not known
     std::int64_t iteration = 0;
     std::uint64_t this_iteration = 0;  // bytes of blocks since its last end of iteration
     std::uint64_t peak = 0;            // most of those in one iteration
@@ -158,6 +161,10 @@ class LeaseBook {
   std::uint64_t most_in_iteration(std::uint32_t client) const noexcept;
 
   void block_came(std::uint32_t client, std::uint64_t region, std::uint64_t bytes);
+  /// The client begins with this iteration.
+  void begin_at(std::uint32_t client, std::int64_t iteration) {
+    catch_up_.begin_at(client, iteration);
+  }
   /// The client has ended this iteration, and all before it.
   void iteration_ended(std::uint32_t client, std::int64_t iteration) {
     catch_up_.iteration_ended(client, iteration);

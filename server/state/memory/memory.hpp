@@ -144,6 +144,10 @@ class Memory {
   void block_came(std::uint32_t client, std::uint64_t lease, std::uint64_t bytes);
   void sealed(std::uint32_t client, const shm::Event& event);
   void iteration_ended(std::uint32_t client, std::int64_t iteration);
+  /// Its first iteration has this number.
+  void begin_at(std::uint32_t client, std::int64_t iteration) {
+    leases_.begin_at(client, iteration);
+  }
   void client_gone(std::uint32_t client);
 
   // Memory that is yet to be taken from the system

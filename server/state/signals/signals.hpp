@@ -41,6 +41,8 @@ class Signals {
     decided_.erase(decided_.begin(), decided_.upper_bound(iteration));
     of_run_.forget(iteration);
   }
+  /// An event waits for the next iteration: that comes to be complete though nobody writes in it.
+  void open_next();
   /// At the end: of each event that was signalled and did not happen, why.
   std::vector<std::string> never_happened() const;
 
@@ -64,7 +66,6 @@ class Signals {
   void defer_agreed(std::int64_t iteration);
   std::int64_t missing(std::uint32_t event, std::string* why) const;
   bool undecide(std::int64_t iteration);
-  void open_next();
   std::vector<Signal> take_ready(std::int64_t iteration);
   std::vector<PendingSignal> take_pending(std::int64_t iteration);
   void count(const PendingSignal& signal) {

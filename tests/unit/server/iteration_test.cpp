@@ -100,6 +100,25 @@ TEST(IterationTracker, ADroppedIterationGivesItsBlocksBackAndTakesNoMore) {
   EXPECT_TRUE(tracker.empty());
 }
 
+TEST(IterationTracker, ClientsMayBeginWithAnotherIterationThanTheFirst) {
+  IterationTracker tracker(2);
+  EXPECT_EQ(tracker.first(), 0);
+  tracker.touch(0);  // asked for before anybody had begun
+  tracker.begin_at(0, 100);
+  EXPECT_EQ(tracker.first(), 100);
+  EXPECT_EQ(tracker.least(), 0) << "the other one may begin there";
+  EXPECT_FALSE(tracker.forget_before_first());
+  tracker.begin_at(1, 100);
+  EXPECT_EQ(tracker.least(), 100);
+  EXPECT_TRUE(tracker.forget_before_first());
+  EXPECT_FALSE(tracker.take_complete());
+  tracker.touch(100);
+  tracker.ended(0, 100);
+  EXPECT_FALSE(tracker.take_complete());
+  tracker.ended(1, 100);
+  EXPECT_EQ(tracker.take_complete()->number, 100);
+}
+
 TEST(IterationTracker, AnIterationThatNobodyHasReachedCanBeDropped) {
   IterationTracker tracker(1);
   EXPECT_TRUE(tracker.drop(0)->empty());

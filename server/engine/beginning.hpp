@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// With which iteration each rank begins: 0, or another one where it goes on from a restart file of its own. Private to the
+// engine's thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "server/engine/session_state.hpp"
+
+namespace leat::server {
+
+class Beginning {
+ public:
+  explicit Beginning(SessionState& session) : session_(session) {}
+
+  /// The first that comes of this client is of this iteration. Nothing when it has begun already.
+  void of(std::uint32_t client, std::int64_t iteration);
+  /// The client says so, before anything else of it. False: that cannot be.
+  bool said(std::uint32_t client, std::int64_t iteration);
+
+  // Recovery where a server has died
+  void apply(const RankBegan& record);
+  std::vector<JournalRecord> snapshot() const;
+  /// The client has ended iterations: without a record it began with 0.
+  void of_resumed(std::uint32_t client);
+
+ private:
+  void begin(std::uint32_t client, std::int64_t iteration);
+  void warn_of_others(std::uint32_t client, std::int64_t iteration);
+
+  SessionState& session_;
+  bool is_said_ = false;  // by any
+  bool has_warned_ = false;
+};
+
+}  // namespace leat::server
