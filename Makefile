@@ -96,6 +96,7 @@ bench-rooms: build
 	@cd build/tests/bench && taskset -c 0 ../../bin/leat_fortran_bench
 	@$(PYTHON) tests/bench/scripts_bench.py build build/bench_scripts.json
 	@$(PYTHON) tests/bench/graph_bench.py build build/bench_graph.json
+	@$(PYTHON) tests/bench/derive_bench.py build
 
 # On the cores that this shell may use. Tables and picture: build/bench/schedules.md and .png.
 bench-schedules: build

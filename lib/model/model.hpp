@@ -13,6 +13,7 @@
 #include "lib/base/scalar.hpp"
 #include "lib/model/array_expression.hpp"
 #include "lib/model/every.hpp"
+#include "lib/model/physical_units.hpp"
 
 namespace leat::model {
 
@@ -192,6 +193,7 @@ struct Derived {
   Operation operation = Operation::instant;
   std::uint32_t period = 0;              ///< number in Model::periods
   std::optional<ScalarType> store_type;  ///< none: double, or that of what it is made of
+  UnitChange change;                     ///< of what it comes to, to what is stored
 
   bool is_over_time() const noexcept { return operation != Operation::instant; }
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variables that the server makes of others, as expr="..." says: what they are made of, in which order, and of which shape they are.
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -218,21 +220,91 @@ class DerivedReader {
     Variable& variable = variable_of(i);
     const Operation operation = variable.derived->operation;
     const bool is_same = variable.derived->expression.is_name();
+    if (operation != Operation::instant && main.mesh &&
+        model_.meshes[*main.mesh].kind == MeshKind::amr)
+      return error(i, "\"" + main.name + "\" lies on the amr mesh \"" +
+                          model_.meshes[*main.mesh].name +
+                          "\", whose blocks come and go: nothing is over time there");
     if (!told.has_mesh) variable.mesh = main.mesh;
     if (!told.has_centering) variable.centering = main.centering;
-    if (is_same && !told.has_unit && operation != Operation::variance) variable.unit = main.unit;
+    settle_unit(i);
+    if (states_[i] == State::refused) return;
     if (is_same && variable.description.empty()) variable.description = main.description;
     if (is_same && variable.standard_name.empty() && operation != Operation::variance)
       variable.standard_name = main.standard_name;
     add_cell_method(&variable, main);
-    const bool keeps_type =
-        is_same && (operation == Operation::instant || operation == Operation::minimum ||
-                    operation == Operation::maximum);
+    const bool keeps_type = is_same && variable.derived->change.is_none() &&
+                            (operation == Operation::instant || operation == Operation::minimum ||
+                             operation == Operation::maximum);
     ScalarType type = keeps_type ? layout_of(main).type : ScalarType::float64;
     if (variable.derived->store_type) type = *variable.derived->store_type;
     if (!is_number_type(type))
       return error(i, "store-type is a type of real numbers or of integers");
     variable.layout = layout_like(main.layout, type, variable.name);
+  }
+
+  // What is written in the XML counts; what the units of the inputs make of it, where nothing is.
+  void settle_unit(std::size_t i) {
+    const ToDerive& told = context_.to_derive[i];
+    Variable& variable = variable_of(i);
+    Derived& derived = *variable.derived;
+    std::vector<std::string> units;
+    for (const Derived::Input& each : derived.inputs)
+      units.push_back(each.is_parameter ? "" : model_.variables[each.number].unit);
+    if (!units_) units_ = std::make_unique<PhysicalUnits>();
+    UnitFinding found = units_->of(derived.expression, units);
+    if (!found.problem.empty()) warn(i, "expr=\"" + told.expression + "\": " + found.problem);
+    if (derived.expression.is_name()) found.unit = units[0];
+    if (derived.operation == Operation::variance && !found.unit.empty())
+      found.unit = "(" + found.unit + ")2";
+    if (!told.has_unit) variable.unit = found.unit;
+    if (told.has_unit && !found.unit.empty()) compare_units(i, found.unit);
+    if (!told.unit_out.empty()) convert(i);
+  }
+
+  void compare_units(std::size_t i, const std::string& comes_to) {
+    const std::string& said = variable_of(i).unit;
+    if (!units_->is_unit(said) || !units_->is_unit(comes_to)) return;
+    const std::optional<UnitChange> change = units_->change(comes_to, said);
+    if (change && std::fabs(change->scale - 1) < 1e-12 && std::fabs(change->offset) < 1e-12) return;
+    warn(i, "unit=\"" + said + "\", and expr=\"" + context_.to_derive[i].expression +
+                "\" comes to \"" + comes_to +
+                (change ? "\": nothing is converted; write unit-out=\"" + said +
+                              "\" in place of unit to have it so"
+                        : "\", which is of another quantity"));
+  }
+
+  void convert(std::size_t i) {
+    const ToDerive& told = context_.to_derive[i];
+    Variable& variable = variable_of(i);
+    const Operation operation = variable.derived->operation;
+    std::string from = variable.unit;
+    if (from.empty())
+      return refuse_unit(
+          i, "the unit of expr=\"" + told.expression + "\" is not known: say it with unit=\"...\"");
+    std::optional<UnitChange> change = units_->change(from, told.unit_out);
+    if (!change && operation == Operation::variance)
+      change = units_->change(from, "(" + told.unit_out + ")2");
+    if (!change)
+      return refuse_unit(i, "\"" + from + "\" is not converted to \"" + told.unit_out +
+                                "\" by UDUNITS: they are no units, or of different quantities");
+    if (change->offset != 0 && operation == Operation::accumulate)
+      return refuse_unit(i, "a sum in \"" + from + "\" is none in \"" + told.unit_out +
+                                "\", which begins elsewhere");
+    if (operation == Operation::variance) change->offset = 0;
+    variable.derived->change = *change;
+    variable.unit = told.unit_out;
+  }
+
+  void refuse_unit(std::size_t i, const std::string& why) {
+    states_[i] = State::refused;
+    context_.error(context_.to_derive[i].where_unit_out,
+                   "variable \"" + variable_of(i).name + "\": unit-out: " + why);
+  }
+
+  void warn(std::size_t i, const std::string& message) {
+    context_.out.warning(context_.to_derive[i].where,
+                         "variable \"" + variable_of(i).name + "\": " + message);
   }
 
   // Source: CF Conventions 1.8, section 7.3 and appendix E.
@@ -263,6 +335,7 @@ class DerivedReader {
   ReadContext& context_;
   Model& model_;
   std::vector<State> states_;
+  std::unique_ptr<PhysicalUnits> units_;
 };
 
 }  // namespace

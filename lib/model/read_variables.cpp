@@ -104,17 +104,25 @@ class VariableReader {
       variable.derived->store_type = scalar_from_name(attributes.text("store-type"));
     const auto number = static_cast<std::uint32_t>(model_.variables.size());
     context_.shapeless.insert(number);
-    context_.to_derive.push_back({number, group.prefix, attributes.text("expr"),
-                                  attributes.text("every"), attributes.where("expr"),
-                                  attributes.where("every"), values.mesh.has_value(),
-                                  !values.unit.empty(), values.centering.has_value()});
+    ToDerive told{number,
+                  group.prefix,
+                  attributes.text("expr"),
+                  attributes.text("every"),
+                  attributes.text("unit-out"),
+                  attributes.where("expr"),
+                  attributes.where("every"),
+                  attributes.where("unit-out"),
+                  values.mesh.has_value(),
+                  !values.unit.empty(),
+                  values.centering.has_value()};
+    context_.to_derive.push_back(std::move(told));
     const std::size_t before = model_.variables.size();
     add(std::move(variable), attributes.where("name"));
     if (model_.variables.size() == before) context_.to_derive.pop_back();
   }
 
   void refuse_without_expression(const Variable& variable, const Attributes& attributes) {
-    for (const char* each : {"operation", "every", "store-type"}) {
+    for (const char* each : {"operation", "every", "store-type", "unit-out"}) {
       if (!attributes.has(each)) continue;
       context_.error(attributes.where(each),
                      "variable \"" + variable.name + "\" has " + each +

@@ -478,19 +478,28 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
   const std::vector<std::int64_t> extents(
       job->block.extent.begin(),
       job->block.extent.begin() + static_cast<std::ptrdiff_t>(layout.dimensions.size()));
+  const model::UnitChange& change = model_.variables[variable].derived->change;
   double result[Evaluation::kAtOnce];
+  const auto put = [&](const double* values, std::int64_t first, std::int64_t count) {
+    if (!change.is_none()) {
+      for (std::int64_t k = 0; k < count; ++k) result[k] = values[k] * change.scale + change.offset;
+      values = result;
+    }
+    made->too_large += from_doubles(values, count, layout.type, to, first);
+  };
   if (job->without) {
     const std::int64_t all = elements_of(extents.data(), extents.size());
     for (std::int64_t first = 0; first < all; first += Evaluation::kAtOnce) {
       const std::int64_t count = std::min(Evaluation::kAtOnce, all - first);
       job->without->result(first, count, result);
-      made->too_large += from_doubles(result, count, layout.type, to, first);
+      put(result, first, count);
     }
     return;
   }
   if (job->inputs.empty()) return;
   const ArrayInput& only = job->inputs[0];
-  const bool is_copy = !job->step && model_.variables[variable].derived->expression.is_name() &&
+  const bool is_copy = !job->step && change.is_none() &&
+                       model_.variables[variable].derived->expression.is_name() &&
                        only.is_like_result && only.type == layout.type;
   if (is_copy) {
     std::copy_n(static_cast<const char*>(only.data), job->block.bytes, to);
@@ -502,9 +511,7 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
                    for (std::int64_t i = 0; i < count; ++i)
                      made->not_finite += !std::isfinite(values[i]) && evaluation.was_finite(i);
                    if (job->step) job->step->add(first, values, count, to ? result : nullptr);
-                   if (to)
-                     made->too_large +=
-                         from_doubles(job->step ? result : values, count, layout.type, to, first);
+                   if (to) put(job->step ? result : values, first, count);
                  });
   if (job->step) job->step->finish();
 }

@@ -17,7 +17,8 @@ GRID = f"""<parameter name="t" type="double"/><time parameter="t" unit="UNIT" ca
 <mesh name="globe" type="rectilinear" coordinates="lon,lat"/>
 <variable name="lat" layout="lats" unit="degrees_north" time-varying="false"/>
 <variable name="lon" layout="lons" unit="degrees_east" time-varying="false"/>
-<layout name="cells" type="double" dimensions="{NY},{NX}" names="lat,lon"/><variable name="u" layout="cells" mesh="globe" unit="K" store="out"/>"""
+<layout name="cells" type="double" dimensions="{NY},{NX}" names="lat,lon"/>
+<variable name="u" layout="cells" mesh="globe" unit="K" store="out"/>"""
 
 
 def cdo(*words):

@@ -32,7 +32,7 @@ RULES = {
     "lib/os": (("lib/base",), (*POSIX, "immintrin.h", "numa.h", "numaif.h")),
     "lib/node": (("lib/base", "lib/os"), POSIX),
     "lib/shm": (("lib/base", "lib/os", "lib/node"), ("boost/interprocess/",)),
-    "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h", "muParser.h")),
+    "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h", "muParser.h", "udunits2.h")),
     "lib/comm": (("lib/base", "lib/os"), (*POSIX, "openssl/", "arpa/inet.h", "ifaddrs.h", "net/if.h", "netinet/")),
     "lib/staging": (("lib/base", "lib/os", "lib/comm"), ("unistd.h", "nlohmann/")),
     "lib/control": (("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model"), ("nlohmann/",)),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rank that writes arrays of NumPy: arrays_rank.py LIBLEAT XML SESSION RANK RANKS FILE.npz. The file has an array for each
 "variable.iteration"; "variable.position" and "mesh.level" (the level, and the first cell in it) are said once, before all. "variable#1" is
-its block 1, and "=t" the parameter t, a number. After each iteration it prints its number and waits for a line."""
+its block 1, and "=t" the parameter t, a number; "run.start" is the iteration that the run
+begins with. After each iteration it prints its number and waits for a line."""
 import ctypes
 import sys
 
@@ -36,7 +37,10 @@ def main(library, config, session, rank, size, file):
             must(leat.leat_set_position(*block_of(what), (ctypes.c_int64 * len(numbers))(*numbers)))
         if kind == "level":
             must(leat.leat_set_level(*block_of(what), numbers[0], (ctypes.c_int64 * (len(numbers) - 1))(*numbers[1:])))
-    for iteration in range(1 + max(int(name.rpartition(".")[2]) for name in arrays if name.rpartition(".")[2].isdigit())):
+    first = int(arrays["run.start"]) if "run.start" in arrays else 0
+    if first:
+        must(leat.leat_start_at(ctypes.c_int64(first)))
+    for iteration in range(first, 1 + max(int(name.rpartition(".")[2]) for name in arrays if name.rpartition(".")[2].isdigit())):
         for name in arrays:
             variable, _, number = name.rpartition(".")
             if number != str(iteration):
