@@ -14,6 +14,7 @@
 #include "lib/model/array_expression.hpp"
 #include "lib/model/every.hpp"
 #include "lib/model/physical_units.hpp"
+#include "lib/model/selection.hpp"
 
 namespace leat::model {
 
@@ -189,7 +190,9 @@ struct Derived {
   };
 
   ArrayExpression expression;
-  std::vector<Input> inputs;  ///< by the names of the expression
+  std::vector<Input> inputs;        ///< by the names of the expression
+  std::uint32_t main = 0;           ///< the variable whose blocks are those of this one
+  std::vector<Selected> selection;  ///< of each dimension of that; none: all of it
   Operation operation = Operation::instant;
   std::uint32_t period = 0;              ///< number in Model::periods
   std::optional<ScalarType> store_type;  ///< none: double, or that of what it is made of

@@ -174,6 +174,7 @@ class DerivedReader {
       if (!input.is_parameter) expect_fit(i, model_.variables[input.number], *main);
     }
     if (states_[i] == State::refused) return;
+    variable.derived->main = static_cast<std::uint32_t>(main - model_.variables.data());
     take_after(i, *main);
   }
 
@@ -240,7 +241,80 @@ class DerivedReader {
     if (variable.derived->store_type) type = *variable.derived->store_type;
     if (!is_number_type(type))
       return error(i, "store-type is a type of real numbers or of integers");
-    variable.layout = layout_like(main.layout, type, variable.name);
+    const std::uint32_t whole = main.layout;
+    if (!told.select.empty()) read_selection(i, whole);
+    if (states_[i] == State::refused) return;
+    variable.layout = variable.derived->selection.empty() ? layout_like(whole, type, variable.name)
+                                                          : selected_layout(i, whole, type);
+  }
+
+  void read_selection(std::size_t i, std::uint32_t whole) {
+    const ToDerive& told = context_.to_derive[i];
+    Variable& variable = variable_of(i);
+    const auto refuse = [&](const std::string& why) {
+      states_[i] = State::refused;
+      context_.error(told.where_select,
+                     "variable \"" + variable.name + "\": select=\"" + told.select + "\": " + why);
+    };
+    const Result<std::vector<SelectedDimension>> parsed = parse_selection(told.select);
+    if (!parsed) return refuse(parsed.error().message);
+    const std::vector<Dimension>& dimensions = model_.layouts[whole].dimensions;
+    std::vector<Selected> all(dimensions.size());
+    for (const SelectedDimension& each : *parsed) {
+      const std::size_t d = index_of(dimensions, each.name);
+      if (d == dimensions.size())
+        return refuse("there is no dimension \"" + each.name + "\"" +
+                      did_you_mean(each.name, names_of(dimensions)));
+      const std::optional<std::int64_t> length = length_of(dimensions[d]);
+      const std::int64_t last = each.what.end ? *each.what.end - 1 : each.what.first;
+      if (length && last >= *length)
+        return refuse("the dimension \"" + each.name + "\" has indices 0 to " +
+                      std::to_string(*length - 1));
+      all[d] = each.what;
+    }
+    variable.derived->selection = std::move(all);
+    // Places of the mesh are those of the whole.
+    variable.mesh.reset();
+  }
+
+  // Of the whole, where it is known: else of a block without ghosts.
+  std::optional<std::int64_t> length_of(const Dimension& dimension) const {
+    if (!dimension.global.program.empty()) return known(dimension.global);
+    const std::optional<std::int64_t> extent = known(dimension.extent);
+    return extent ? std::optional(*extent - dimension.ghost_low - dimension.ghost_high)
+                  : std::nullopt;
+  }
+
+  std::uint32_t selected_layout(std::size_t i, std::uint32_t whole, ScalarType type) {
+    const Variable& variable = variable_of(i);
+    Layout layout = model_.layouts[whole];
+    layout.name = variable.name;
+    layout.type = type;
+    layout.dimensions.clear();
+    for (std::size_t d = 0; d < model_.layouts[whole].dimensions.size(); ++d) {
+      const Selected& part = variable.derived->selection[d];
+      if (part.is_one) continue;
+      Dimension dimension = model_.layouts[whole].dimensions[d];
+      dimension.ghost_low = dimension.ghost_high = 0;
+      if (!part.is_all()) {
+        // Blocks have what lies in them; the server says how much that is.
+        dimension.varying = false;
+        if (layout.has_global) dimension.global = selected_length(dimension.global, part);
+        dimension.extent = selected_length(dimension.extent, part);
+        dimension.name = variable.name.substr(variable.name.rfind('/') + 1) + "_" + dimension.name;
+      }
+      layout.dimensions.push_back(std::move(dimension));
+    }
+    if (layout.dimensions.empty()) layout.has_global = false;
+    model_.layouts.push_back(std::move(layout));
+    return static_cast<std::uint32_t>(model_.layouts.size() - 1);
+  }
+
+  Expression selected_length(const Expression& whole, const Selected& part) const {
+    const std::string end = part.end ? std::to_string(*part.end) : "(" + whole.text + ")";
+    const std::string text = "(" + end + "-" + std::to_string(part.first) + "+" +
+                             std::to_string(part.step - 1) + ")/" + std::to_string(part.step);
+    return {text, parse_expression(text, model_.parameters).program};
   }
 
   // What is written in the XML counts; what the units of the inputs make of it, where nothing is.

@@ -27,8 +27,9 @@ namespace leat::model {
 struct ToDerive {
   std::uint32_t variable = 0;
   std::string group;  ///< whose variables it may name without it: "fields/", or ""
-  std::string expression, every, unit_out;
-  SourceLocation where, where_every, where_unit_out;  ///< of the expression, and of the others
+  std::string expression, every, unit_out, select;
+  SourceLocation where, where_every, where_unit_out,
+      where_select;  ///< of the expression, and of the others
   bool has_mesh = false, has_unit = false, has_centering = false;
 };
 

@@ -109,9 +109,11 @@ class VariableReader {
                   attributes.text("expr"),
                   attributes.text("every"),
                   attributes.text("unit-out"),
+                  attributes.text("select"),
                   attributes.where("expr"),
                   attributes.where("every"),
                   attributes.where("unit-out"),
+                  attributes.where("select"),
                   values.mesh.has_value(),
                   !values.unit.empty(),
                   values.centering.has_value()};
@@ -122,7 +124,7 @@ class VariableReader {
   }
 
   void refuse_without_expression(const Variable& variable, const Attributes& attributes) {
-    for (const char* each : {"operation", "every", "store-type", "unit-out"}) {
+    for (const char* each : {"operation", "every", "store-type", "unit-out", "select"}) {
       if (!attributes.has(each)) continue;
       context_.error(attributes.where(each),
                      "variable \"" + variable.name + "\" has " + each +

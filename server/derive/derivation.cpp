@@ -93,24 +93,14 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
       sums_(std::move(sums)),
       log_(std::move(log)),
       wanted_(model::wanted_steps(model)),
-      main_inputs_(model.variables.size()),
       parameters_(model.parameters.size()) {
-  const auto dims_of = [&](std::uint32_t variable) {
-    return model.layouts[model.variables[variable].layout].dimensions.size();
-  };
   for (const std::uint32_t each : model.derived_order) {
     const model::Derived& derived = *model.variables[each].derived;
     evaluations_.try_emplace(each, derived.expression);
-    std::optional<std::uint32_t> main;
     for (const model::Derived::Input& input : derived.inputs) {
-      if (input.is_parameter) continue;
-      if (!model.variables[input.number].time_varying) {
+      if (!input.is_parameter && !model.variables[input.number].time_varying)
         constants_wanted_.insert(input.number);
-      } else if (!main || dims_of(input.number) > dims_of(*main)) {
-        main = input.number;
-      }
     }
-    main_inputs_[each] = main.value_or(0);
   }
   for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
     const std::vector<std::uint32_t>& stores = model.variables[i].stores;
@@ -270,7 +260,7 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, double wei
   if (!derived.is_over_time() && iteration->due[derived.period] == 0) return;
   const InPeriods in = derived.is_over_time() ? periods_.of(derived.period, step) : InPeriods();
   if (in.is_none) return;
-  std::vector<Job> jobs = jobs_of(variable, *iteration, wrong);
+  std::vector<Job> jobs = jobs_of(variable, wrong);
   if (derived.is_over_time()) {
     for (Job& job : jobs) {
       std::string why;
@@ -319,23 +309,26 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, double wei
   note(variable, *iteration, made, wrong);
 }
 
-std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, const Iteration& iteration,
-                                                 Wrong* wrong) {
+// In iterations that have something of all that it is made of.
+std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, Wrong* wrong) {
   std::vector<Job> jobs;
-  const auto main = blocks_.find(main_inputs_[variable]);
-  if (main == blocks_.end()) return jobs;
-  const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
-  for (const Block& of : main->second) {
+  const model::Derived& derived = *model_.variables[variable].derived;
+  for (const model::Derived::Input& each : derived.inputs) {
+    if (!each.is_parameter && blocks_[each.number].empty()) return jobs;
+  }
+  for (const Block& of : blocks_[derived.main]) {
     Job job;
     job.block = of;
-    job.block.variable = variable;
+    std::string why = find_inputs(derived, of, &job.inputs);
     job.block.checksum.reset();
     job.block.lease = 0;
     job.block.file = nullptr;
-    const std::int64_t elements = elements_of(of.extent.data(), layout.dimensions.size());
+    if (!derived.selection.empty() && !select(variable, &job)) continue;
+    job.block.variable = variable;
+    const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+    const std::int64_t elements = elements_of(job.block.extent.data(), layout.dimensions.size());
     job.block.bytes = static_cast<std::uint64_t>(elements) * scalar_bytes(layout.type);
-    std::string why;
-    if (find_inputs(variable, iteration, &job, &why)) {
+    if (why.empty()) {
       jobs.push_back(std::move(job));
     } else {
       wrong->problems.push_back({of.client, of.rank, variable, of.block, why, job.block.bytes});
@@ -344,20 +337,74 @@ std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, const I
   return jobs;
 }
 
-bool Derivation::find_inputs(std::uint32_t variable, const Iteration& iteration, Job* job,
-                             std::string* why) {
-  const model::Derived& derived = *model_.variables[variable].derived;
-  const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
-  (void)iteration;
+// "" or why they are not there.
+std::string Derivation::find_inputs(const model::Derived& derived, const Block& of,
+                                    std::vector<ArrayInput>* inputs) {
   for (const model::Derived::Input& each : derived.inputs) {
     ArrayInput input;
+    std::string why;
     if (each.is_parameter) {
       input.data = &parameters_[each.number];
     } else {
-      *why = take_input(job->block, layout, each.number, &input);
+      why = take_input(of, each.number, &input);
     }
-    if (!why->empty()) return false;
-    job->inputs.push_back(input);
+    if (!why.empty()) return why;
+    inputs->push_back(input);
+  }
+  return "";
+}
+
+// Makes of the whole block, and of what is taken of each input, the part that is kept. False when nothing of it lies there.
+bool Derivation::select(std::uint32_t variable, Job* job) const {
+  const model::Derived& derived = *model_.variables[variable].derived;
+  const model::Layout& whole = model_.layouts[model_.variables[derived.main].layout];
+  const Block of = job->block;
+  job->block.extent = job->block.position = job->block.global = {};
+  std::size_t kept = 0;
+  std::array<std::array<std::int64_t, kMaxDims>, 2>
+      taken{};  // of each dimension of the whole: the first element, and from one to the next
+  std::array<std::size_t, kMaxDims> place{};
+  for (std::size_t d = 0; d < whole.dimensions.size(); ++d) {
+    const model::Selected& part = derived.selection[d];
+    const model::Dimension& dimension = whole.dimensions[d];
+    const std::int64_t begin = of.has_position ? of.position[d] : 0;
+    const std::int64_t own = of.extent[d] - dimension.ghost_low - dimension.ghost_high;
+    const std::int64_t end =
+        std::min(begin + own, part.is_one ? part.first + 1 : part.end.value_or(INT64_MAX));
+    const std::int64_t behind = std::max<std::int64_t>(0, begin - part.first);
+    const std::int64_t number =
+        (behind + part.step - 1) / part.step;  // of the first one in this block
+    const std::int64_t first = part.first + number * part.step;
+    if (first >= end) return false;
+    taken[0][d] = dimension.ghost_low + first - begin;
+    taken[1][d] = part.step;
+    place[d] = kept;
+    if (part.is_one) {
+      place[d] = kMaxDims;
+      continue;
+    }
+    job->block.extent[kept] = (end - first + part.step - 1) / part.step;
+    job->block.position[kept] = of.has_position ? number : 0;
+    if (of.has_position) {
+      const std::int64_t last = std::min(of.global[d], part.end.value_or(INT64_MAX));
+      job->block.global[kept] =
+          std::max<std::int64_t>(0, (last - part.first + part.step - 1) / part.step);
+    }
+    ++kept;
+  }
+  if (kept == 0) job->block.has_position = false;
+  for (ArrayInput& input : job->inputs) {
+    const std::array<std::int64_t, kMaxDims> steps =
+        input.is_like_result ? steps_in_order(of, whole.dimensions.size()) : input.steps;
+    std::int64_t first = 0;
+    input.steps = {};
+    input.is_like_result = false;
+    for (std::size_t d = 0; d < whole.dimensions.size(); ++d) {
+      first += taken[0][d] * steps[d];
+      if (place[d] < kMaxDims) input.steps[place[d]] = steps[d] * taken[1][d];
+    }
+    input.data = static_cast<const char*>(input.data) +
+                 first * static_cast<std::int64_t>(scalar_bytes(input.type));
   }
   return true;
 }
@@ -368,9 +415,10 @@ const Block* Derivation::block_like(const Block& own, std::uint32_t variable) co
   if (found == blocks_.end()) return nullptr;
   const Block* best = nullptr;
   int how_good = 0;
-  const std::size_t dims = model_.layouts[model_.variables[variable].layout].dimensions.size();
-  const std::size_t own_dims =
-      model_.layouts[model_.variables[own.variable].layout].dimensions.size();
+  const auto dims_of = [this](std::uint32_t number) {
+    return model_.layouts[model_.variables[number].layout].dimensions.size();
+  };
+  const std::size_t dims = dims_of(variable), own_dims = dims_of(own.variable);
   for (const Block& each : found->second) {
     const bool same_rank = each.rank == own.rank;
     const int good = same_rank && each.block == own.block ? 3
@@ -385,8 +433,9 @@ const Block* Derivation::block_like(const Block& own, std::uint32_t variable) co
   return best;
 }
 
-std::string Derivation::take_input(const Block& own, const model::Layout& layout,
-                                   std::uint32_t number, ArrayInput* input) const {
+std::string Derivation::take_input(const Block& own, std::uint32_t number,
+                                   ArrayInput* input) const {
+  const model::Layout& layout = model_.layouts[model_.variables[own.variable].layout];
   const model::Variable& variable = model_.variables[number];
   const model::Layout& its = model_.layouts[variable.layout];
   const Block* const block = block_like(own, number);

@@ -60,10 +60,11 @@ class Derivation {
   std::vector<Block> constants(std::uint32_t variable) const;
   void derive(std::uint32_t variable, const TimeStep& step, double weight, Iteration* iteration,
               Wrong* wrong);
-  std::vector<Job> jobs_of(std::uint32_t variable, const Iteration& iteration, Wrong* wrong);
-  bool find_inputs(std::uint32_t variable, const Iteration& iteration, Job* job, std::string* why);
-  std::string take_input(const Block& own, const model::Layout& layout, std::uint32_t number,
-                         ArrayInput* input) const;
+  std::vector<Job> jobs_of(std::uint32_t variable, Wrong* wrong);
+  std::string find_inputs(const model::Derived& derived, const Block& of,
+                          std::vector<ArrayInput>* inputs);
+  bool select(std::uint32_t variable, Job* job) const;
+  std::string take_input(const Block& own, std::uint32_t number, ArrayInput* input) const;
   const Block* block_like(const Block& own, std::uint32_t variable) const;
   void begin_sum(std::uint32_t variable, const TimeStep& step, const InPeriods& in, double weight,
                  Job* job, std::string* why);
@@ -84,8 +85,6 @@ class Derivation {
   std::shared_ptr<Log> log_;
   std::map<std::uint32_t, Evaluation> evaluations_;  // by derived variable
   std::vector<std::uint32_t> wanted_;                // by variable: 0 where nobody wants it
-  std::vector<std::uint32_t>
-      main_inputs_;  // by variable: the number of the one whose blocks say which there are
   std::set<std::uint32_t> constants_wanted_;
   BlocksOf blocks_;                 // of the iteration
   std::vector<double> parameters_;  // that expressions name, by parameter

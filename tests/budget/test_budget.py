@@ -52,8 +52,10 @@ def instructions(run):
     return costs
 
 
-def test_small_calls_cost_the_same_with_staging_nodes(run, tmp_path):
-    beside = instructions(run)
+def test_small_calls_cost_no_more_with_staging_nodes(run, tmp_path):
+    """Of an end of an iteration 50 instructions are the doorbell, which a server that is awake does without."""
+    twice = [instructions(run), instructions(run)]
+    beside = {call: max(each[call] for each in twice) for call in MOST}
     staged = XML.replace("<buffer", '<staging nodes="1"/><buffer').replace("<store", '<store at="staging"')
     (tmp_path / "budget.xml").write_text(staged)
     node = subprocess.Popen([BUILD / "lib/leat/plugins/staging-node", "budget.xml"], cwd=tmp_path,
@@ -64,7 +66,7 @@ def test_small_calls_cost_the_same_with_staging_nodes(run, tmp_path):
     finally:
         node.kill()
         node.wait()
-    assert all(abs(there[call] - beside[call]) <= 0.02 * beside[call] for call in beside), (beside, there)
+    assert all(there[call] <= 1.02 * beside[call] for call in beside), (beside, there)
 
 
 def test_small_calls_stay_within_their_budget_of_instructions(run):
