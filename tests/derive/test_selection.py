@@ -60,7 +60,8 @@ def look(ds, ctx):
 
 
 @pytest.mark.parametrize("select, said", [
-    ("z=3", 'there is no dimension "z"'), ("y=7", 'the dimension "y" has indices 0 to 6'), ("x=0:13", 'the dimension "x" has indices 0 to 11'),
+    ("z=3", 'there is no dimension "z"'), ("y=7", 'the dimension "y" has indices 0 to 6'),
+    ("x=0:13", 'the dimension "x" has indices 0 to 11'),
     ("y", '"y" is no part of an array'), ("y=5:2", '"y=5:2" is no part'), ("y=1, y=2", 'the dimension "y" is there twice'),
     ("y=-1", '"y=-1" is no part'), ("y=0:4:0", '"y=0:4:0" is no part')])
 def test_what_is_no_part_is_refused(tmp_path, select, said):
