@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | report | lint | ls |
-xdmf | plan | predict | pretend | dash | graph | fields | trace [arguments].
+xdmf | plan | predict | pretend | dash | graph | fields | trace | xios [arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -22,6 +22,7 @@ TOOLS = {
     "graph": "leat.graph.command",
     "fields": "leat.dash.fields",
     "trace": "leat.trace.command",
+    "xios": "leat.xios.command",
 }
 
 if __name__ == "__main__":
