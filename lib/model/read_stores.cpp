@@ -19,7 +19,7 @@ void add_option(ReadContext& context, Store& store, Option option, const SourceL
 
 void read_options(ReadContext& context, Store& store, const XmlElement& element) {
   const Attributes attributes(context, element);
-  for (const char* name : {"file", "folder", "compression", "durability", "files"}) {
+  for (const char* name : {"file", "folder", "compression", "durability", "append", "files"}) {
     if (const XmlAttribute* given = attributes.given(name)) {
       store.options.push_back({name, given->value, given->where});
     }
@@ -58,6 +58,25 @@ void warn_of_holes(ReadContext& context, const Store& store, const Attributes& a
                       "store \"" + store.name +
                           "\" may leave iterations out of its file: the ledger says which; take "
                           "when-slow=\"skip\" away where each of them counts");
+}
+
+std::string option_of(const Store& store, const char* name, const std::string& otherwise) {
+  const std::size_t i = index_of(store.options, name);
+  return i < store.options.size() ? store.options[i].value : otherwise;
+}
+
+// An attribute of all stores, of which one can do it.
+void check_append(ReadContext& context, const Store& store, const Attributes& attributes) {
+  if (!attributes.given("append")) return;
+  const SourceLocation& where = attributes.where("append");
+  if (!store.type.empty() && store.type != "hdf5")
+    return context.error(where, "store \"" + store.name + "\" is of type \"" + store.type +
+                                    "\": only hdf5 goes on in the file of an earlier run");
+  if (attributes.text("append") == "true" && option_of(store, "exists", "") == "replace")
+    context.error(where,
+                  "store \"" + store.name +
+                      "\": append=\"true\" goes on in the file that is there, and the option "
+                      "exists=\"replace\" removes it; take one of them away");
 }
 
 constexpr double kLongestDeferSeconds = 365 * 86400.0;  // as good as for ever
@@ -129,6 +148,7 @@ void read_store(ReadContext& context, const XmlElement& element) {
   store.where = element.where;
   read_options(context, store, element);
   check_plugin(context, store, attributes);
+  check_append(context, store, attributes);
   warn_of_holes(context, store, attributes);
   if (store.name == "none")
     return context.error(attributes.where("name"),
@@ -151,11 +171,6 @@ void refuse_shared_turns(ReadContext& context) {
                       "\", which has the same plugin, waits: stores of one plugin "
                       "take turns, so this would hold it up; give both of them the same when-slow");
   }
-}
-
-std::string option_of(const Store& store, const char* name, const std::string& otherwise) {
-  const std::size_t i = index_of(store.options, name);
-  return i < store.options.size() ? store.options[i].value : otherwise;
 }
 
 // What it writes, by the defaults of the stores that come with Leat; "" where that is not known.

@@ -51,6 +51,12 @@ namespace {
 
 constexpr const char* kLoss = "leat_lost_before";
 
+void remove_old(hid_t file, const std::string& name) {
+  for (const std::string& old : {name, name + "_length"}) {
+    if (is_in(file, old)) check(H5Ldelete(file, old.c_str(), H5P_DEFAULT), kNotWritten);
+  }
+}
+
 // An earlier one goes, and its dimension.
 std::string free_name(hid_t file) {
   std::string name = name_of_ledger(file);
@@ -59,9 +65,7 @@ std::string free_name(hid_t file) {
     while (is_in(file, name) || is_in(file, name + "_length")) name += "_";
     return name;
   }
-  for (const std::string& old : {name, name + "_length"}) {
-    if (is_in(file, old)) check(H5Ldelete(file, old.c_str(), H5P_DEFAULT), kNotWritten);
-  }
+  remove_old(file, name);
   return name;
 }
 
@@ -78,6 +82,12 @@ void write_ledger(hid_t file, const std::string& json) {
   if (json.empty()) return;
   write_ledger_text(file, free_name(file), json);
   set_attribute(file, "lost", losses_in(json));
+}
+
+void remove_ledger(hid_t file) {
+  if (const std::string name = name_of_ledger(file); !name.empty()) remove_old(file, name);
+  remove_attribute(file, "lost");
+  remove_attribute(file, kLoss);
 }
 
 void note_loss(hid_t file, const std::string& loss) {

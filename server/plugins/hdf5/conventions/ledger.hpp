@@ -30,6 +30,9 @@ std::int64_t losses_in(const std::string& json);
 /// the ledger is called ledger_ then. Nothing for "".
 void write_ledger(hid_t file, const std::string& json);
 
+/// Takes both away.
+void remove_ledger(hid_t file);
+
 /// Says that what servers before this one had stored in `store` is lost, when the ledger knows of
 /// such; else "".
 std::string loss_of_stored(const std::string& json, const std::string& store);

@@ -121,6 +121,11 @@ void describe_run(hid_t file, const leat_run& run) {
   set_attribute(file, kName, to_json(run).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
+void describe_run_anew(hid_t file, const leat_run& run) {
+  remove_attribute(file, kName);
+  describe_run(file, run);
+}
+
 void describe_variable(hid_t dataset, const leat_variable& variable) {
   model::each_seen_field_of_Variable(SetAttribute{dataset}, variable);
 }

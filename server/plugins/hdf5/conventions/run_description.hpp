@@ -17,6 +17,8 @@ namespace leat::hdf5 {
 /// Keeps it in the file, unless it is there. It is the same in all parts of a run: nothing in it is
 /// of one node.
 void describe_run(hid_t file, const leat_run& run);
+/// In the place of what is there: another run goes on in the file.
+void describe_run_anew(hid_t file, const leat_run& run);
 
 /// What of a variable stands at its dataset as attributes, by lib/model/fields.def: `units`, `long_name`, those of the CF conventions.
 void describe_variable(hid_t dataset, const leat_variable& variable);

@@ -102,15 +102,35 @@ void describe_writer(hid_t file, const leat_run& run) {
   set_attribute(file, "leat_version", std::string(LEAT_VERSION));
 }
 
-void describe_file(hid_t file, const leat_run& run) {
+namespace {
+
+void describe_content(hid_t file, const leat_run& run) {
   const std::string simulation = run.simulation, description = run.description;
-  set_attribute(file, "Conventions", "CF-1.8");
   set_attribute(file, "title", description.empty() ? simulation : description);
   set_attribute(file, "source", simulation + ", written by " + kWriter);
-  set_attribute(file, "history", history_line(run, "began this file"));
   describe_writer(file, run);
   set_attribute(file, "leat_xml", std::string(run.xml));
+}
+
+void add_to_history(hid_t file, const leat_run& run, const std::string& what) {
+  std::string history = text_attribute(file, "history", "");
+  if (!history.empty()) history += "\n";
+  set_attribute(file, "history", history + history_line(run, what));
+}
+
+}  // namespace
+
+void describe_file(hid_t file, const leat_run& run) {
+  set_attribute(file, "Conventions", "CF-1.8");
+  describe_content(file, run);
+  set_attribute(file, "history", history_line(run, "began this file"));
   describe_run(file, run);
+}
+
+void describe_appended(hid_t file, const leat_run& run, std::int64_t first) {
+  describe_content(file, run);
+  describe_run_anew(file, run);
+  add_to_history(file, run, "went on with it from iteration " + std::to_string(first) + " on");
 }
 
 void describe_part(hid_t file, const leat_run& run, const std::string& view) {
@@ -135,13 +155,9 @@ void describe_shared(hid_t file, const leat_run& run, const std::string& view) {
 }
 
 void note_continued(hid_t file, const leat_run& run) {
-  std::string history = text_attribute(file, "history", "");
-  if (!history.empty()) history += "\n";
-  set_attribute(
-      file, "history",
-      history + history_line(run, leat_run_is_drained(&run)
-                                      ? "stored what was in memory when all of it was killed"
-                                      : "went on with it after its server had died"));
+  add_to_history(file, run,
+                 leat_run_is_drained(&run) ? "stored what was in memory when all of it was killed"
+                                           : "went on with it after its server had died");
 }
 
 }  // namespace leat::hdf5

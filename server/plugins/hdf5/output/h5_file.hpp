@@ -59,6 +59,8 @@ void describe_file(hid_t file, const leat_run& run);
 void describe_part(hid_t file, const leat_run& run, const std::string& view);
 /// Of a file in which several servers have their parts: what is the same for all.
 void describe_shared(hid_t file, const leat_run& run, const std::string& view);
+/// Of one that an earlier run has written, and this one goes on in, from this iteration on.
+void describe_appended(hid_t file, const leat_run& run, std::int64_t first);
 /// Of one that this process goes on with for one that died: a line more in `history`.
 void note_continued(hid_t file, const leat_run& run);
 

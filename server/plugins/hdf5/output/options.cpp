@@ -47,8 +47,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"file",  "folder",  "compression", "durability", "exists", "io",
-                                  kLayout, kFileMode, kDomains,      kSelectFile,  kFiles};
+constexpr const char* kNames[] = {"file",   "folder",    "compression", "durability",
+                                  "exists", "io",        kLayout,       kFileMode,
+                                  kDomains, kSelectFile, kFiles,        kAppend};
 
 bool is_count(const std::string& text) {
   return !text.empty() && text.size() < 10 && text[0] != '0' &&
@@ -75,9 +76,10 @@ std::string why_no_choice(const std::string& name, const std::string& value, con
 std::string why_no_option(const std::string& name, const std::string& value) {
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return "the hdf5 store has no option \"" + name +
-           "\"; it has file, folder, compression, durability, exists, io, files, layout, "
+           "\"; it has file, folder, compression, durability, append, exists, io, files, layout, "
            "file-mode, domains and select-file";
   if (name == "exists") return why_no_choice(name, value, "keep", "replace");
+  if (name == kAppend) return why_no_choice(name, value, "true", "false");
   if (name == kLayout) return why_no_choice(name, value, "leat", kDamarisLayout);
   if (name == kFileMode && !file_mode_from(value))
     return "option file-mode=\"" + value +
@@ -105,6 +107,10 @@ std::string why_no_folder(const std::string& folder) {
          ": make it before the run, or change folder=\"...\" of the store";
 }
 
+bool appends(const leat_run& run) {
+  return option(run.options, run.option_count, kAppend) == "true";
+}
+
 std::string wanted_path(const leat_run& run) {
   const std::string folder = option(run.options, run.option_count, "folder", ".");
   const std::string why = why_no_folder(folder);
@@ -120,6 +126,18 @@ std::optional<Misfit> misfit_among(const std::map<std::string, std::string>& opt
   for (const char* name : {kFileMode, kDomains, kSelectFile}) {
     if (!is_damaris && options.count(name) > 0)
       return Misfit{name, std::string("option ") + name + " is one of layout=\"damaris\" only"};
+  }
+  const auto exists = options.find("exists");
+  if (const auto append = options.find(kAppend);
+      append != options.end() && append->second == "true") {
+    if (exists != options.end() && exists->second == "replace")
+      return Misfit{kAppend,
+                    "option append=\"true\" goes on in the file that is there, and "
+                    "exists=\"replace\" removes it: take one of them away"};
+    if (is_damaris)
+      return Misfit{kAppend,
+                    "option append is for files that have several iterations; with "
+                    "layout=\"damaris\" each has its own"};
   }
   const auto mode = options.find(kFileMode);
   const bool is_collective =

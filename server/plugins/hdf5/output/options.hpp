@@ -17,6 +17,9 @@ inline constexpr const char* kFilePerNode = "node";
 inline constexpr const char* kFilesAuto = "auto";
 inline constexpr int kMostFiles = 999;  // as their names have room for
 
+/// "true": the run goes on in the file of an earlier one.
+inline constexpr const char* kAppend = "append";
+
 // Of a store with layout="damaris": what its options are called, and how many files an iteration has.
 
 inline constexpr const char* kLayout = "layout";
@@ -56,6 +59,9 @@ std::string why_no_option(const std::string& name, const std::string& value);
 
 /// "" when files can be made in `folder`, which is "" for the working folder.
 std::string why_no_folder(const std::string& folder);
+
+/// The option kAppend.
+bool appends(const leat_run& run);
 
 /// Where the options want the output. Throws when the folder is none.
 std::string wanted_path(const leat_run& run);

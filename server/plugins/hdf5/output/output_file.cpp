@@ -54,6 +54,13 @@ OutputFile::OutputFile(const leat_run& run, const Host& host, const Shared& shar
       absolute_(fs::absolute(shared.path)),
       is_shared_(true) {}
 
+OutputFile::OutputFile(const Host& host, const Draft& draft)
+    : host_(host),
+      path_(draft.path),
+      wanted_(draft.path),
+      absolute_(fs::absolute(draft.path)),
+      is_draft_(true) {}
+
 OutputFile::OutputFile(const leat_run& run, const Host& host, Spare) : host_(host) {
   take_part(run, false);
   wanted_ = path_;
@@ -83,13 +90,14 @@ void OutputFile::take(const leat_run& run) {
   const std::string wanted = wanted_path(run);
   if (leat_run_is_resumed(&run)) {
     if (find_own_anywhere(run, wanted)) return;
+    if (appends(run) && !leat_run_is_drained(&run)) return take_to_append(run, wanted);
     const std::string fresh = leat_run_is_drained(&run) && fs::exists(wanted)
                                   ? unused_name(of_session(wanted, run)).string()
                                   : wanted;
     say_missing(fresh);
     return take_new(run, fresh);
   }
-  take_new(run, wanted);
+  appends(run) ? take_to_append(run, wanted) : take_new(run, wanted);
 }
 
 void OutputFile::say_missing(const std::string& fresh) {
@@ -148,7 +156,7 @@ bool OutputFile::find_own(const leat_run& run, const std::string& path, bool is_
       host_.info(path + ": the commit in which its writer was killed is finished now");
     const RunName writer = run_of(path);
     continues_ = writer.is_of(run);
-    if (!continues_ && !is_aside)
+    if (!continues_ && !is_aside && !appends(run))
       host_.warn(path + " is of another run, of session " + writer.session);
   } catch (const std::exception& e) {
     if (is_aside) return false;
@@ -228,6 +236,27 @@ void OutputFile::take_new(const leat_run& run, const std::string& wanted) {
   path_ = wanted;
   hold(lock_for(&path_, run, host_));
   make_room(path_, value(run, "exists", "keep"), host_);
+}
+
+// That of a run which has just ended may be locked for a moment yet.
+void OutputFile::take_to_append(const leat_run& run, const std::string& wanted) {
+  path_ = wanted;
+  std::optional<FileLock> lock = lock_soon(path_);
+  hold(lock ? std::move(*lock) : lock_for(&path_, run, host_));
+  if (path_ != wanted || !fs::exists(fs::symlink_status(path_)))
+    return make_room(path_, "keep", host_);
+  if (!fs::is_regular_file(fs::symlink_status(path_)))
+    throw std::runtime_error("cannot append to " + path_ +
+                             ": it is no file, but a link or the like");
+  const LastCommit commit = finish_last_commit(path_);
+  if (commit.was_finished())
+    host_.info(path_ + ": its last commit, in which its writer was killed, is finished now");
+  if (commit.kind == LastCommit::Kind::not_finished)
+    throw std::runtime_error("cannot append to " + path_ +
+                             ": the last commit of its writer, which was killed, cannot be "
+                             "finished: " +
+                             commit.why + ". It is kept as " + commit.kept);
+  is_earlier_ = true;
 }
 
 std::string described_iterations(const std::vector<std::int64_t>& ascending) {

@@ -31,6 +31,11 @@ class OutputFile {
     std::string path;
   };
   OutputFile(const leat_run& run, const Host& host, const Shared& shared);
+  /// One that others do not see: it is made to get the name of another file, and has no lock of its own.
+  struct Draft {
+    std::string path;
+  };
+  OutputFile(const Host& host, const Draft& draft);
   /// The file of its own of a server that shares others: nobody expects it to be there.
   struct Spare {};
   OutputFile(const leat_run& run, const Host& host, Spare);
@@ -39,6 +44,9 @@ class OutputFile {
   /// On one of several nodes path() is a part of the output, and this what is to show all; else "".
   const std::string& view() const { return view_; }
   bool is_shared() const { return is_shared_; }
+  bool is_draft() const { return is_draft_; }
+  /// The file of an earlier run is there, which the run is to go on in; its last commit is finished.
+  bool is_earlier() const { return is_earlier_; }
   /// False where somebody else is writing it, at work or stopped. The last commit of one that was killed is finished.
   bool lock();
   void unlock() { lock_.reset(); }
@@ -66,6 +74,7 @@ class OutputFile {
   void go_on_in_folder();
   bool take_name(CommittedFile* file, const std::string& path);
   void take_new(const leat_run& run, const std::string& wanted);
+  void take_to_append(const leat_run& run, const std::string& wanted);
 
   void take_part(const leat_run& run, bool is_expected);
 
@@ -75,6 +84,7 @@ class OutputFile {
   std::string absolute_;  // the same, should the working folder go
   std::optional<FileLock> lock_;
   bool continues_ = false, is_missing_ = false, gave_up_ = false, is_shared_ = false;
+  bool is_draft_ = false, is_earlier_ = false;
 };
 
 /// "10 iterations, 0 to 9"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store as a plugin: what the server looks for in the library.
+#include <stdexcept>
 #include <variant>
 
 #include "server/plugins/hdf5/conventions/nodes.hpp"
@@ -48,6 +49,10 @@ class ChosenStore {
   }
   static Any chosen(const leat_run& run, const Host& host) {
     check_options(run);
+    if (appends(run) && is_one_of_several_nodes(run))
+      throw std::runtime_error(
+          "append=\"true\" is for runs with one server: the output of several lies in files of "
+          "their own. Take it away, then the output of the run before is set aside");
     if (is_damaris(run) && !is_one_file_of_several_nodes(run))
       return Any(std::in_place_type<DamarisStore>, run, host);
     if (is_damaris(run))

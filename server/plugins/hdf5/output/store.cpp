@@ -17,7 +17,7 @@
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/output/product_group.hpp"
-#include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
+#include "server/plugins/hdf5/output/store_open.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -46,73 +46,6 @@ OutputFile output_for(const leat_run& run, const Host& host) {
 
 }  // namespace
 
-struct Store::Open {
-  Open(hid_t file, const leat_run& run, const Host& host, const MeshShapes& shapes)
-      : scales(file, run),
-        rows(scales.iteration().extents()[0]),
-        stored_before(numbers_in(scales.iteration())),
-        time(file, run, scales),
-        blocks({file, scales, time.beside()}, run),
-        target{file, scales, run, time.beside(), blocks, shapes},
-        parameters(target),
-        vtkhdf({file, file, run}, host) {
-    if (scales.rows().exists()) open_whole();
-    for (std::uint64_t i = 0; i < run.variable_count; ++i) {
-      const leat_variable& variable = *leat_variable_at(&run, i);
-      if (is_dataset(file, variable.name)) resume(static_cast<std::uint32_t>(i), variable);
-    }
-  }
-
-  void open_whole() {
-    whole =
-        open_mask(target, scales.take_name(scales.in_own_group("iteration_complete")),
-                  {"1: all of the iteration is here; 0: a rank died, or something was not stored",
-                   "incomplete complete"});
-  }
-
-  // Before anything of an iteration is made.
-  void expect(const leat_iteration_data& data) {
-    time.expect(data);
-    if (!whole.exists()) open_whole();
-  }
-
-  // A run that has stored nothing has iterations all the same, none.
-  void end() {
-    vtkhdf.finish();
-    if (scales.rows().exists()) return;
-    scales.name_rows(scales.iteration());
-    open_whole();
-  }
-
-  void list_named() {
-    scales.list_named();
-    blocks.list_named();
-    for (auto& [path, group] : products) group.list_named();
-  }
-
-  void resume(std::uint32_t number, const leat_variable& variable) {
-    resume_blocks(target, number, rows);
-    writers[number] = make_writer(target, variable, {});
-    if (variable.time_varying) written_masks[number] = WrittenMask(target, variable.name, rows);
-  }
-
-  DimensionScales scales;
-  hsize_t rows;
-  std::vector<std::int64_t> stored_before;  // by writers before this one, ascending
-  TimeAxis time;
-  BlockTables blocks;
-  Target target;
-  Dataset whole;
-  ParameterTables parameters;
-  VtkHdf vtkhdf;
-  std::map<std::string, ProductGroup> products;              // by path
-  std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
-  std::map<std::uint32_t, WrittenMask> written_masks;        // of those that vary in time
-  std::set<std::uint32_t> in_row;     // variables of which something is in the last row
-  std::vector<std::int64_t> pending;  // numbers of the last rows that /iteration does not have yet
-  std::vector<std::int8_t> pending_complete;
-};
-
 Store::Store(const leat_run& run, Host host)
     : run_(run),
       host_(host),
@@ -136,11 +69,13 @@ Store::Store(const leat_run& run, Host host, OutputFile output, const std::strin
 }
 
 void Store::open() {
+  awaits_first_ = output_.is_earlier();
+  if (awaits_first_) return expect_same_model();
   if (output_.continues()) continue_file();
   if (leat_run_is_resumed(&run_) && output_.is_missing())
     lost_before_ = loss_of_stored(host_.ledger(), run_.store);
   if (!open_) start_file();
-  name_.emplace(&output_, disk_.get(), host_);
+  if (!output_.is_draft()) name_.emplace(&output_, disk_.get(), host_);
 }
 
 std::string Store::own_group() const { return output_.is_shared() ? name_of_part(run_) : ""; }
@@ -173,7 +108,7 @@ void Store::start_file() {
   file_ = create_file(output_.path(), disk_.get());
   if (output_.is_shared()) describe_shared(file_, run_, output_.view());
   start_part();
-  expect_done(disk_->publish(), "cannot create " + output_.path());
+  if (!output_.is_draft()) expect_done(disk_->publish(), "cannot create " + output_.path());
 }
 
 // All of the file, or a group of one that others write too.
@@ -213,10 +148,12 @@ Store::~Store() = default;
 
 void Store::iteration(const leat_iteration_data& data) {
   be_quiet();
+  if (awaits_first_) begin_to_append(data.iteration, &data);
   shapes_.look_at(data);
   if (has(open_->stored_before, data.iteration)) return;
   const std::vector<BlockList> by_variable = by_variable_of(data, places_);
   std::vector<SoundBlocks> sound = sound_of(run_, by_variable);
+  if (first_) leave_out_known_constants(&sound);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
   expect_name(what);
   try {
@@ -327,12 +264,13 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   commit();
   open_->pending.clear();
   open_->pending_complete.clear();
-  name_->look([this] { return content(); });
+  look_for_name();
   if (view_) view_->after_commit();
 }
 
 void Store::results(const leat_result_set& set) {
   be_quiet();
+  if (awaits_first_) begin_to_append(set.iteration, nullptr);
   const std::string path = ProductGroup::path_of(set);
   const auto found = open_->products.find(path);
   ProductGroup& group = found != open_->products.end()
@@ -349,10 +287,16 @@ void Store::results(const leat_result_set& set) {
   stage();
   group.finish_row(set.iteration);
   commit();
-  name_->look([this] { return content(); });
+  look_for_name();
   if (failed.empty()) return;
   throw std::runtime_error(output_.path() + ", " + path + ", iteration " +
                            std::to_string(set.iteration) + ": not stored: " + failed);
+}
+
+// Dimensions that are named anew in a later row are listed by now.
+void Store::commit() {
+  if (!output_.is_draft()) return flush(&CommittedFile::commit);
+  if (open_) open_->list_named();
 }
 
 // A step that fails in a folder that is gone is tried again when the file has a name.
@@ -366,6 +310,7 @@ void Store::flush(int (CommittedFile::*step)()) {
 
 // Nothing is stored in a file that nobody can open.
 void Store::expect_name(const std::string& what) {
+  if (!name_) return;
   name_->try_again([this] { return content(); });
   if (!name_->why_none().empty()) throw std::runtime_error(what + name_->why_none());
 }
@@ -429,6 +374,9 @@ void Store::close_file(bool with_ledger) {
 }
 
 void Store::close() {
+  if (awaits_first_)
+    return host_.info(output_.path() +
+                      " is as it was: nothing of this run came to be stored in it");
   std::string why;
   try {
     close_file(true);

@@ -13,6 +13,9 @@
 // taken; a file that has none at the end is a store that has failed.
 //
 // A file that cannot be continued gets another name, and the run goes on in a new one.
+//
+// With append="true" it goes on in the file of an earlier run (store_append.cpp): with the first iteration, since only that
+// says what of the file is kept.
 #pragma once
 
 #include <memory>
@@ -23,6 +26,7 @@
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/output_file.hpp"
+#include "server/plugins/hdf5/output/stored_rows.hpp"
 #include "server/plugins/hdf5/output/view_keeper.hpp"
 
 namespace leat::hdf5 {
@@ -57,6 +61,15 @@ class Store {
  private:
   struct Open;  // what is closed together, before the file
 
+  // Of a file that is appended to
+  void expect_same_model() const;
+  void begin_to_append(std::int64_t iteration, const leat_iteration_data* data);
+  hsize_t keep_rows_before(std::int64_t first, const leat_iteration_data* data);
+  void cut(StoredRows* stored, std::int64_t first);
+  void go_on_in_old(std::int64_t first);
+  void finish_draft(const std::string& path);
+  void leave_out_known_constants(std::vector<SoundBlocks>* all) const;
+
   void open();
   void continue_file();
   void start_file();
@@ -66,8 +79,14 @@ class Store {
   void grow_variables();
   void settle_masks();
   void finish_row(const leat_iteration_data& data, bool whole);
-  void stage() { flush(&CommittedFile::stage); }
-  void commit() { flush(&CommittedFile::commit); }
+  // Nobody sees a draft before it is finished: it is committed once.
+  void stage() {
+    if (!output_.is_draft()) flush(&CommittedFile::stage);
+  }
+  void commit();
+  void look_for_name() {
+    if (name_) name_->look([this] { return content(); });
+  }
   void flush(int (CommittedFile::*step)());
   std::string own_group() const;
   bool store_ledger();
@@ -87,7 +106,9 @@ class Store {
   Id file_;
   Id root_;  // of what this server writes: the file, or a group of it
   std::unique_ptr<Open> open_;
-  std::unique_ptr<ViewKeeper> view_;  // on one of several nodes
+  std::unique_ptr<ViewKeeper> view_;   // on one of several nodes
+  bool awaits_first_ = false;          // the file is an earlier run's, and not open yet
+  std::optional<std::int64_t> first_;  // iteration of this run in it
 };
 
 }  // namespace leat::hdf5
