@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 16u);
+  EXPECT_EQ(kLayoutVersion, 17u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -226,7 +226,8 @@ TEST(SegmentLayout, CatalogueRecordsHaveTheseSizes) {
   EXPECT_EQ(sizeof(LayoutRecord), 32u);
   EXPECT_EQ(sizeof(VariableRecord), 32u);
   EXPECT_EQ(sizeof(MeshRecord), 32u);
-  EXPECT_EQ(sizeof(CatalogueHeader), 96u);
+  EXPECT_EQ(sizeof(CatalogueHeader), 104u);
+  EXPECT_EQ(sizeof(RestartRecord), 48u);
   EXPECT_EQ(sizeof(SignalRecord), 8u);
   EXPECT_EQ(sizeof(ExpressionOp), 16u);
 }
