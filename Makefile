@@ -29,7 +29,7 @@ help:
 ## make check           what is kept at zero: format, ruff, shellcheck, clang-tidy; changes nothing
 ## make bench           Leat beside the alternatives: build/bench/results.md; under 20 minutes, or MINUTES=5 with fewer repetitions
 ## make bench-schedules what analyses cost simulations on oneTBB and OpenMP, under each schedule
-## make bench-rooms     what stores, scripts, checksums and compression cost, each by itself
+## make bench-rooms     what stores, scripts, checksums, compression and checkpoints cost, each by itself
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make install-debug   the same, and the debug information, where gdb and addr2line find it
 ## make clean           remove build/
@@ -97,6 +97,7 @@ bench-rooms: build
 	@$(PYTHON) tests/bench/scripts_bench.py build build/bench_scripts.json
 	@$(PYTHON) tests/bench/graph_bench.py build build/bench_graph.json
 	@$(PYTHON) tests/bench/derive_bench.py build
+	@$(PYTHON) tests/bench/checkpoint_bench.py build build/bench_checkpoint.json
 
 # On the cores that this shell may use. Tables and picture: build/bench/schedules.md and .png.
 bench-schedules: build

@@ -125,8 +125,9 @@ def ends(call, argument, kind):
         return [f"call report({called}, &", "  stat, errmsg)"]
     if argument.role == "REAL_TO":
         return [f"status = {called}", f"{argument.name} = real(wide, real{kind})", "call report(status, stat, errmsg)"]
+    subject = call.arguments[0].name if call.arguments[0].role == "TEXT" else f'"{argument.name}"'
     return [f"status = {called}", f"if (wide > huge({argument.name}) .or. wide < -huge({argument.name}) - 1_int64) then",
-            f'  call report_misfit("leat_{call.name}", {call.arguments[0].name}, stat, errmsg)', "else",
+            f'  call report_misfit("leat_{call.name}", {subject}, stat, errmsg)', "else",
             f"  {argument.name} = int(wide, int{kind})", "  call report(status, stat, errmsg)", "end if"]
 
 

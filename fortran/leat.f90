@@ -27,7 +27,7 @@ module leat
   implicit none
   private
 
-  public :: leat_init_ranks, leat_write, leat_alloc, leat_iteration, leat_get, leat_get_string, leat_wanted
+  public :: leat_init_ranks, leat_write, leat_read, leat_alloc, leat_iteration, leat_get, leat_get_string, leat_wanted
   public :: leat_last_error, leat_status_name
 
   integer(c_int), parameter, public :: LEAT_OK = 0, LEAT_UNWANTED = 1, LEAT_DROPPED = 2, LEAT_SERVED = 3, &
@@ -62,6 +62,13 @@ module leat
       import :: c_int, c_char
       character(kind=c_char, len=*), intent(in) :: variable
       type(*), dimension(..), intent(in) :: data
+      integer(c_int), intent(in) :: block
+    end function
+
+    integer(c_int) function read_c(variable, data, block) bind(C, name="leat_fortran_read")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: variable
+      type(*), dimension(..), intent(inout) :: data
       integer(c_int), intent(in) :: block
     end function
 
@@ -150,6 +157,16 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call report(write_c(variable, data, number_of(block)), stat, errmsg)
+  end subroutine
+
+  ! Fills any array section that leat_write takes with what the checkpoint has of it.
+  subroutine leat_read(variable, data, block, stat, errmsg)
+    character(*), intent(in) :: variable
+    type(*), dimension(..), intent(inout) :: data
+    integer, intent(in), optional :: block
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(read_c(variable, data, number_of(block)), stat, errmsg)
   end subroutine
 
   ! Blocks are numbered from 0, as in C; most codes have one. And 0 ranks are all.

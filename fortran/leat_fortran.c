@@ -134,6 +134,13 @@ int leat_fortran_write(const CFI_cdesc_t* variable, const CFI_cdesc_t* data, con
   return leat_write_array(text_of(variable, name), (uint32_t)*block, &array);
 }
 
+int leat_fortran_read(const CFI_cdesc_t* variable, const CFI_cdesc_t* data, const int* block) {
+  char name[kNameBytes];
+  const struct type type = type_of(data);
+  const leat_array array = array_of(data, &type);
+  return leat_read_array(text_of(variable, name), (uint32_t)*block, &array);
+}
+
 /* For the leat_alloc of a Fortran pointer of this type and rank. *memory stays NULL unless it is what is declared. */
 int leat_fortran_alloc(const CFI_cdesc_t* variable, const int* type, const int* rank, void** memory,
                        int64_t* extent, const int* block) {

@@ -8,7 +8,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 C = {"TEXT": "const char* {}", "BLOCK": "uint32_t {}", "RANKS": "int32_t {}", "INT": "int32_t {}", "LONG": "int64_t {}",
      "REAL": "double {}", "NUMBERS": "const leat_list* {}", "POSITION": "const leat_list* {}",
      "LONG_TO": "int64_t* {}", "REAL_TO": "double* {}",
-     "DATA": "const void* {}", "MEMORY_TO": "void** {}"}
+     "DATA": "const void* {}", "MEMORY_TO": "void** {}", "ARRAY_TO": "void* {}"}
 
 
 @dataclass

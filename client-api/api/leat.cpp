@@ -441,6 +441,38 @@ LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat
   });
 }
 
+LEAT_API leat_status leat_read(const char* variable, void* data) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.checkpoints().read(call, variable, 0, data);
+  });
+}
+
+LEAT_API leat_status leat_read_block(const char* variable, uint32_t block, void* data) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.checkpoints().read(call, variable, block, data);
+  });
+}
+
+LEAT_API leat_status leat_read_typed(const char* variable, uint32_t block, void* data,
+                                     int32_t type) {
+  return guarded("leat_read", [&](Session& session, Call& call) {
+    return session.checkpoints().read(call, variable, block, data, type);
+  });
+}
+
+LEAT_API leat_status leat_read_array(const char* variable, uint32_t block,
+                                     const leat_array* array) {
+  return guarded("leat_read", [&](Session& session, Call& call) {
+    return session.checkpoints().read_array(call, variable, block, array);
+  });
+}
+
+LEAT_API leat_status leat_restart_step(int64_t* iteration) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.restart_step(call, iteration);
+  });
+}
+
 LEAT_API leat_status leat_commit(const char* variable) { return commit(__func__, variable, 0); }
 
 LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block) {

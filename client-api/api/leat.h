@@ -157,6 +157,31 @@ LEAT_API leat_status leat_set_position(const char* variable, uint32_t block, con
  * error of that write: SHAPE. */
 LEAT_API leat_status leat_set_level(const char* mesh, uint32_t block, int32_t level, const int64_t* position);
 
+/* Goes on from a checkpoint: *iteration is filled with the iteration that comes after the newest whole one, or with 0 when there is
+ * none, and this rank is in that iteration. The same on all ranks of the run; the log says which checkpoint it is, and why newer
+ * ones are not taken. LEAT_RESTART=300 in the environment names another one, by its iteration, LEAT_RESTART=off none. Parameters without a
+ * value have the one that they had then. After leat_init, before the first write.
+ *
+ *     int64_t step = 0;
+ *     leat_restart_step(&step);
+ *     if (step > 0) leat_read("checkpoint/u", u);
+ *     for (; step < steps; ++step) ...
+ *
+ * Errors: STATE when this rank has written already; ARGUMENT; SYSTEM when it cannot be read any more. */
+LEAT_API leat_status leat_restart_step(int64_t* iteration);
+
+/* Fills an array with what that checkpoint has of it: the block that this rank would write now, ghosts included, whichever
+ * ranks wrote those cells, and however many they were. Call leat_set_position before, as for leat_write, where the block is not
+ * the whole. Ghost cells get what their owners wrote; those outside of the global array stay as they are. A variable
+ * without a global array is read by the rank that wrote it, in a run of as many ranks. Each rank reads what it needs, checks
+ * it against its checksum, and takes less than 512 KiB of memory for that. leat_read and leat_read_block check types as leat_write does.
+ * Errors: STATE when there is no checkpoint; UNKNOWN_NAME (with the nearest name); TYPE and SHAPE, with what was written and what is
+ * wanted; SYSTEM when a file is damaged or gone. The message says whether the array is as it was or filled in part. */
+LEAT_API leat_status leat_read(const char* variable, void* data);
+LEAT_API leat_status leat_read_block(const char* variable, uint32_t block, void* data);
+/* leat_read_block of an array whose elements are of this leat_type, or of a type that is not known: 0. */
+LEAT_API leat_status leat_read_typed(const char* variable, uint32_t block, void* data, int32_t type);
+
 /* Ends the current iteration on this rank. The next one begins even if this call returns an error. Never waits for other
  * ranks. Errors: TIMEOUT (the server, stopped or far behind, takes nothing now; it is told as soon as it
  * does, before anything of the next iteration), SERVER. */
@@ -294,11 +319,25 @@ leat_status write_block(const char* variable, uint32_t block, const T* data) {
 inline leat_status write_block(const char* variable, uint32_t block, const void* data) {
   return leat_write_block(variable, block, data);
 }
+template <class T>
+leat_status read(const char* variable, T* data) {
+  return leat_read_typed(variable, 0, data, type_of<T>::value);
+}
+inline leat_status read(const char* variable, void* data) { return leat_read(variable, data); }
+template <class T>
+leat_status read_block(const char* variable, uint32_t block, T* data) {
+  return leat_read_typed(variable, block, data, type_of<T>::value);
+}
+inline leat_status read_block(const char* variable, uint32_t block, void* data) {
+  return leat_read_block(variable, block, data);
+}
 
 } /* namespace leat_typed */
 }
 #define leat_write(...) leat_typed::write(__VA_ARGS__)
 #define leat_write_block(...) leat_typed::write_block(__VA_ARGS__)
+#define leat_read(...) leat_typed::read(__VA_ARGS__)
+#define leat_read_block(...) leat_typed::read_block(__VA_ARGS__)
 #elif !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 /* An array of arrays says its type by a pointer to arrays of any length. */
 #define LEAT_CHECKED_(T, number) T*: number, const T*: number, T(*)[]: number, const T(*)[]: number,
@@ -306,5 +345,8 @@ inline leat_status write_block(const char* variable, uint32_t block, const void*
 #define leat_write(variable, ...) leat_write_typed(variable, 0, __VA_ARGS__, LEAT_TYPE_OF_(__VA_ARGS__))
 #define leat_write_block(variable, block, ...) \
   leat_write_typed(variable, block, __VA_ARGS__, LEAT_TYPE_OF_(__VA_ARGS__))
+#define leat_read(variable, ...) leat_read_typed(variable, 0, __VA_ARGS__, LEAT_TYPE_OF_(__VA_ARGS__))
+#define leat_read_block(variable, block, ...) \
+  leat_read_typed(variable, block, __VA_ARGS__, LEAT_TYPE_OF_(__VA_ARGS__))
 #endif
 #endif

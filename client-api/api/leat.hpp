@@ -140,10 +140,10 @@ leat_status write(const char* variable, const T* data, Extents extents, std::uin
   return check(leat_write_array(variable, block, &array));
 }
 
-/// A number, a contiguous range of one dimension (data() and size()), or a view of any rank that
-/// looks like std::mdspan (data_handle(), extent(d), stride(d), rank()).
+namespace detail {
+
 template <class V>
-leat_status write(const char* variable, const V& value, std::uint32_t block = 0) {
+leat_array array_in(V& value) {
   leat_array array{};
   if constexpr (detail::is_view<V>::value) {
     using T = std::remove_pointer_t<decltype(value.data_handle())>;
@@ -160,7 +160,31 @@ leat_status write(const char* variable, const V& value, std::uint32_t block = 0)
     const auto size = static_cast<std::int64_t>(value.size());
     array = detail::array_of(value.data(), &size, 1);
   }
+  return array;
+}
+
+}  // namespace detail
+
+/// A number, a contiguous range of one dimension (data() and size()), or a view of any rank that
+/// looks like std::mdspan (data_handle(), extent(d), stride(d), rank()).
+template <class V>
+leat_status write(const char* variable, const V& value, std::uint32_t block = 0) {
+  const leat_array array = detail::array_in(value);
   return check(leat_write_array(variable, block, &array));
+}
+
+/// Fills an array in C order, of `extents`, with what the checkpoint has of it.
+template <class T>
+leat_status read(const char* variable, T* data, Extents extents, std::uint32_t block = 0) {
+  const leat_array array = detail::array_of(data, extents.begin(), extents.size());
+  return check(leat_read_array(variable, block, &array));
+}
+
+/// The same of what write() takes, at its size.
+template <class V>
+leat_status read(const char* variable, V& value, std::uint32_t block = 0) {
+  const leat_array array = detail::array_in(value);
+  return check(leat_read_array(variable, block, &array));
 }
 
 /// Memory of the segment, until commit().

@@ -17,7 +17,7 @@ extern "C" {
 /* An array that says itself what it is: any section of a larger one, in any order. */
 typedef struct leat_array {
   uint64_t struct_size;           /* sizeof(leat_array) */
-  void* data;                     /* the first element; only read by leat_write_array */
+  void* data;                     /* the first element; only read by leat_write_array, written by leat_read_array */
   int32_t type;                   /* leat_type */
   int32_t dims;                   /* 0 to LEAT_MAX_DIMS */
   int64_t extent[LEAT_MAX_DIMS];  /* elements in each dimension */
@@ -40,6 +40,11 @@ typedef struct leat_list {
  * leat_set_extent is not needed.
  * Errors: as leat_write; TYPE and SHAPE, with what the XML declares and what came. */
 LEAT_API leat_status leat_write_array(const char* variable, uint32_t block, const leat_array* array);
+
+/* leat_read_block of an array that says what it is, which is filled: `data` of the array are written. Type, number of dimensions and
+ * extents are checked as for leat_write_array, and sections with strides are filled as they are.
+ * Errors: as leat_read. */
+LEAT_API leat_status leat_read_array(const char* variable, uint32_t block, const leat_array* array);
 
 /* leat_alloc_block that also says what the memory is: fills *array, of which struct_size and column_major are the
  * caller's, with data, type, dims, extents and strides. */

@@ -37,6 +37,12 @@ inline leat_status set_level(const char* mesh, std::int32_t level, Extents posit
   return check(leat_set_level_list(mesh, block, level, &list));
 }
 
+/// The iteration with which the run goes on behind its newest whole checkpoint, and goes there; 0
+/// when there is none. Before the first write.
+inline leat_status restart_step(std::int64_t& iteration) {
+  return check(leat_restart_step(&iteration));
+}
+
 /// Ends the current iteration on this rank. The next one begins even if this call returns an
 /// error.
 inline leat_status end_iteration() { return check(leat_end_iteration()); }

@@ -148,6 +148,23 @@ Status ParameterCalls::set_text(const Call& call, const char* name, const std::s
   return not_taken_yet(call, channel_.tell(call.lock, budget, event));
 }
 
+Status ParameterCalls::restore(const Call& call, const std::string& name,
+                               const ParameterValue& value) {
+  const std::int64_t found = parameters_.find(name);
+  if (found < 0) return Status::OK;
+  const auto parameter = static_cast<std::uint32_t>(found);
+  if (parameters_.kind(parameter) != value.index() || is_set(parameters_.value(parameter)))
+    return Status::OK;
+  switch (parameters_.kind(parameter)) {
+    case kInteger:
+      return set_integer(call, name.c_str(), as_integer(value));
+    case kReal:
+      return set_real(call, name.c_str(), as_real(value));
+    default:
+      return set_text(call, name.c_str(), std::string(as_text(value)));
+  }
+}
+
 void ParameterCalls::enter(std::int64_t iteration) {
   steering_.enter(iteration, [this](std::uint32_t parameter, const shm::SteeredValue& value) {
     parameters_.set_steered(parameter, value);

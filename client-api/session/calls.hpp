@@ -39,6 +39,9 @@ class ParameterCalls {
   Status get_real(const Call& call, const char* name, double* value);
   Status get_text(const Call& call, const char* name, char* text, std::uint64_t size,
                   std::uint64_t* needed);
+  /// Gives one that has no value the one that it had in a checkpoint. What is called otherwise now, or is of another type, has
+  /// none to give.
+  Status restore(const Call& call, const std::string& name, const ParameterValue& value);
   /// Takes the values that are steered from this iteration on.
   void enter(std::int64_t iteration);
   /// From here on each of them is told when it is taken. For staging nodes.

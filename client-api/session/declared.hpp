@@ -159,6 +159,13 @@ class DeclaredVariable {
     return dimensions_[dimension].varying != 0;
   }
 
+  std::int64_t ghosts_before(std::uint32_t dimension) const noexcept {
+    return dimensions_[dimension].ghost_low;
+  }
+  std::int64_t ghosts_behind(std::uint32_t dimension) const noexcept {
+    return dimensions_[dimension].ghost_high;
+  }
+
   /// The shape of a block of which the caller has said this. False, with `*error` filled, when
   /// something is missing or does not fit; with column_major it speaks as Fortran does.
   bool fill(BlockShape* shape, const LayoutShape& layout, const BlockFacts& facts,

@@ -52,7 +52,8 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       meshes_(shm::Catalogue(segment_), variables_, failures_),
       signals_(channel_, start_.config, failures_),
       idle_phases_(channel_, place_),
-      collectives_(segment_, place_, start_.ranks.size) {
+      collectives_(segment_, place_, start_.ranks.size),
+      checkpoints_(segment_, start_.ranks, variables_, failures_) {
   enter(0);
 }
 
@@ -61,6 +62,26 @@ void Session::enter(std::int64_t iteration) {
   blocks_.begin_iteration();
   signals_.begin_iteration();
   parameters_.enter(iteration);
+}
+
+Status Session::restart_step(const Call& call, std::int64_t* iteration) {
+  const std::int64_t next = checkpoints_.next_iteration();
+  if (!iteration)
+    return failures_.complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, "");
+  const bool has_begun = blocks_.wrote_since_end() || signals_.any_since_end() ||
+                         (channel_.iteration() != 0 && channel_.iteration() != next);
+  if (has_begun)
+    return failures_.complain(
+        call,
+        {Status::ERROR_STATE, "this rank is at work in iteration " +
+                                  std::to_string(channel_.iteration()) +
+                                  " already: call it after leat_init, before the first write"},
+        "");
+  go_to(next);
+  if (const Status status = checkpoints_.restore(call, parameters_); status != Status::OK)
+    return status;
+  *iteration = next;
+  return Status::OK;
 }
 
 Result<Connection> Session::find_successor(const AskForHeld& held, std::int64_t limit_ns) noexcept {

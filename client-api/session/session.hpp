@@ -17,6 +17,7 @@
 #include "client-api/session/block_writer.hpp"
 #include "client-api/session/calls.hpp"
 #include "client-api/session/channel.hpp"
+#include "client-api/session/checkpoint_calls.hpp"
 #include "client-api/session/failures.hpp"
 #include "client-api/session/product_writer.hpp"
 #include "client-api/session/variable_table.hpp"
@@ -70,6 +71,9 @@ class Session {
   SignalCalls& signals() noexcept { return signals_; }
   IdlePhases& idle_phases() noexcept { return idle_phases_; }
   Collectives& collectives() noexcept { return collectives_; }
+  CheckpointCalls& checkpoints() noexcept { return checkpoints_; }
+  /// Goes on behind the checkpoint.
+  Status restart_step(const Call& call, std::int64_t* iteration);
   Status end_iteration(const Call& call);
   /// Leaves all before `iteration` as they are: this rank had nothing in them.
   void go_to(std::int64_t iteration) {
@@ -155,6 +159,7 @@ class Session {
   IdlePhases idle_phases_;
   Collectives collectives_;
   bool has_begun_ = false;  // an iteration was ended, or its first one said
+  CheckpointCalls checkpoints_;
 };
 
 // The one session of this process, and what becomes of it in a child that is forked.

@@ -112,6 +112,13 @@ class VariableTable {
     return layouts_.has_global(states_[variable].layout, extents, error);
   }
 
+  /// Extents of its global array, where it has one; of a variable whose blocks have a shape.
+  void global_of(std::uint32_t variable, std::array<std::int64_t, kMaxDims>* global) {
+    Error none;
+    if (const LayoutShape* const layout = layouts_.shape(states_[variable].layout, &none))
+      *global = layout->global;
+  }
+
   /// Fails with ERROR_STATE when a block of a layout that depends on it was written already, unless
   /// the layout may change.
   Result<void> set_integer(std::uint32_t parameter, std::int64_t value);

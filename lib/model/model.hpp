@@ -229,6 +229,10 @@ struct Store : StoreFields {
   SourceLocation where;
 };
 
+inline constexpr char kCheckpoint[] = "checkpoint";  ///< the type of the store of which ranks read
+/// It takes what is meant for it alone.
+inline bool is_checkpoint(const Store& store) { return store.type == kCheckpoint; }
+
 /// What the simulation, or somebody outside, may signal.
 struct Event : EventFields {
   using Scope = EventScope;

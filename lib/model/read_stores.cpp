@@ -19,7 +19,8 @@ void add_option(ReadContext& context, Store& store, Option option, const SourceL
 
 void read_options(ReadContext& context, Store& store, const XmlElement& element) {
   const Attributes attributes(context, element);
-  for (const char* name : {"file", "folder", "compression", "durability", "append", "files"}) {
+  for (const char* name : {"file", "folder", "compression", "durability", "append", "files", "keep",
+                           "copy", "tells"}) {
     if (const XmlAttribute* given = attributes.given(name)) {
       store.options.push_back({name, given->value, given->where});
     }
@@ -82,7 +83,8 @@ void check_append(ReadContext& context, const Store& store, const Attributes& at
 constexpr double kLongestDeferSeconds = 365 * 86400.0;  // as good as for ever
 
 bool keeps_data(const Store& store) {
-  return store.type == "hdf5" || store.type == "raw" || store.type == "trace";
+  return store.type == "hdf5" || store.type == "raw" || store.type == "trace" ||
+         is_checkpoint(store);
 }
 
 // What the environment says is meant for analyses: what keeps data is asked by name only.
@@ -221,6 +223,75 @@ void check_schedules(ReadContext& context) {
   }
 }
 
+// Reads keep="..." of groups: their variables make checkpoints.
+
+// The store of one that names none.
+void make_checkpoint_store(ReadContext& context, const XmlElement& group) {
+  const Attributes attributes(context, group);
+  Store store;
+  store.name = attributes.text("name");
+  store.type = kCheckpoint;
+  store.where = attributes.where("keep");
+  store.options.push_back({"keep", attributes.text("keep"), attributes.where("keep")});
+  if (index_of(context.model.stores, store.name) == context.model.stores.size())
+    context.model.stores.push_back(std::move(store));
+}
+
+void keep_in(ReadContext& context, Store& store, const Attributes& attributes) {
+  const Option keep{"keep", attributes.text("keep"), attributes.where("keep")};
+  const std::size_t known = index_of(store.options, keep.name);
+  if (known == store.options.size()) return store.options.push_back(keep);
+  if (store.options[known].value == keep.value) return;
+  context.error(keep.where, "keep=\"" + keep.value + "\", and store \"" + store.name +
+                                "\" has keep=\"" + store.options[known].value + "\": say it once");
+}
+
+void read_keep(ReadContext& context, const XmlElement& group) {
+  const Attributes attributes(context, group);
+  if (!attributes.given("keep") || !attributes.given("name")) return;
+  if (!attributes.has("store")) return make_checkpoint_store(context, group);
+  for (Store& store : context.model.stores) {
+    const std::vector<std::string> named = split_list(attributes.text("store"));
+    const bool is_named = std::find(named.begin(), named.end(), store.name) != named.end();
+    if (is_named && is_checkpoint(store)) return keep_in(context, store, attributes);
+  }
+  context.error(attributes.where("keep"),
+                "group \"" + attributes.text("name") + "\" has keep=\"" + attributes.text("keep") +
+                    "\", and none of its stores makes checkpoints: name one of "
+                    "type=\"checkpoint\", or leave store=\"...\" away");
+}
+
+// Ranks are told by a number.
+void check_told(ReadContext& context, const Store& store) {
+  const std::size_t given = index_of(store.options, "tells");
+  if (given == store.options.size()) return;
+  const Option& tells = store.options[given];
+  const auto found =
+      find_named(context, context.model.parameters, "parameter", tells.value, tells.where);
+  if (!found || context.model.parameters[*found].kind == ParameterKind::integer) return;
+  context.error(tells.where,
+                "tells=\"" + tells.value +
+                    "\": ranks are told by a parameter of type=\"int\", which becomes 1");
+}
+
+// A run goes on from one place, which the ranks read themselves.
+void check_checkpoints(ReadContext& context) {
+  const Store* first = nullptr;
+  for (const Store& store : context.model.stores) {
+    if (!is_checkpoint(store)) continue;
+    if (store.at == At::staging)
+      context.error(store.where, "store \"" + store.name +
+                                     "\" makes checkpoints, which the nodes of the simulation "
+                                     "write: take at=\"staging\" away");
+    if (first)
+      context.error(store.where, "stores \"" + first->name + "\" and \"" + store.name +
+                                     "\" both make checkpoints: a run goes on from those of one "
+                                     "store; copy=\"...\" is for a second place");
+    check_told(context, store);
+    first = first ? first : &store;
+  }
+}
+
 // What two stores made of each other would never end.
 void refuse_circles(ReadContext& context) {
   const std::vector<ProductMaker> makers = makers_of(context.model);
@@ -235,11 +306,13 @@ void refuse_circles(ReadContext& context) {
 
 void read_stores(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* each : all_below(root, "store")) read_store(context, *each);
+  for (const XmlElement* each : all_below(root, "group")) read_keep(context, *each);
+  check_checkpoints(context);
   refuse_circles(context);
   refuse_shared_turns(context);
   refuse_shared_output(context);
   check_schedules(context);
-  const bool is_idle = all_below(root, "store").empty() && all_below(root, "scripts").empty() &&
+  const bool is_idle = context.model.stores.empty() && all_below(root, "scripts").empty() &&
                        all_below(root, "event").empty();
   if (is_idle) {
     context.out.warning(root.where, "there is no <store>: nothing will be written");

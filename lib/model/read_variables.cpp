@@ -55,6 +55,9 @@ class VariableReader {
       defaults.layout = named("layout", model_.layouts, attributes).value_or(none);
     }
     if (attributes.has("store")) defaults.stores = stores(attributes);
+    if (attributes.has("keep") && !attributes.has("store"))
+      defaults.stores = {
+          static_cast<std::uint32_t>(index_of(model_.stores, attributes.text("name")))};
     if (attributes.has("unit")) defaults.unit = attributes.text("unit");
     if (attributes.has("compression"))
       defaults.compression = {"compression", attributes.text("compression"),
@@ -196,8 +199,9 @@ class VariableReader {
   }
 
   std::vector<std::uint32_t> all_stores() const {
-    std::vector<std::uint32_t> all(model_.stores.size());
-    for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < model_.stores.size(); ++i)
+      if (!is_checkpoint(model_.stores[i])) all.push_back(i);
     return all;
   }
 

@@ -29,6 +29,7 @@ Catalogue::Catalogue(const Segment& segment) noexcept {
   variables_ = table<VariableRecord>(segment, h.variables, h.variable_count);
   meshes_ = table<MeshRecord>(segment, h.meshes, h.mesh_count);
   signals_ = table<SignalRecord>(segment, h.signals, h.signal_count);
+  restart_ = table<RestartRecord>(segment, h.restart, 1);
   ops_ = table<ExpressionOp>(segment, h.ops, h.op_count);
   text_ = table<char>(segment, h.text, h.text_bytes);
 }

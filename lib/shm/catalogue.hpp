@@ -27,6 +27,8 @@ class Catalogue {
   std::span<const VariableRecord> variables() const noexcept { return variables_; }
   std::span<const MeshRecord> meshes() const noexcept { return meshes_; }
   std::span<const SignalRecord> signals() const noexcept { return signals_; }
+  /// One.
+  std::span<const RestartRecord> restart() const noexcept { return restart_; }
 
   std::string_view text(TextRef ref) const noexcept;
   std::span<const ExpressionOp> program(ProgramRef ref) const noexcept;
@@ -41,6 +43,7 @@ class Catalogue {
   std::span<const VariableRecord> variables_;
   std::span<const MeshRecord> meshes_;
   std::span<const SignalRecord> signals_;
+  std::span<const RestartRecord> restart_;
   std::span<const ExpressionOp> ops_;
   std::span<const char> text_;
 };

@@ -413,11 +413,21 @@ struct SignalRecord {
   TextRef name;  ///< of an <event>
 };
 
+/// From which checkpoint the run goes on: decided once, by its server.
+struct RestartRecord {
+  TextRef store;   ///< of type checkpoint; "": there is none
+  TextRef folder;  ///< absolute
+  TextRef copy;    ///< the second place, absolute, or ""
+  TextRef why_none;
+  std::int64_t iteration;  ///< -1: from none, as `why_none` says
+  std::int64_t generation;
+};
+
 struct CatalogueHeader {
   std::uint32_t parameter_count, layout_count, dimension_count, variable_count;
   std::uint32_t op_count, text_bytes, mesh_count, signal_count;
   /// Offsets in the segment.
-  std::uint64_t parameters, layouts, dimensions, variables, ops, text, meshes, signals;
+  std::uint64_t parameters, layouts, dimensions, variables, ops, text, meshes, signals, restart;
 };
 
 template <class T>
@@ -442,6 +452,7 @@ static_assert(sizeof(BlockHeader) % kCacheLine == 0, "data behind the header sta
 static_assert(kSharable<SteeringHeader> && sizeof(SteeringHeader) == 64);
 static_assert(kSharable<SteeringSlot> && sizeof(SteeringSlot) == 320);
 static_assert(kMostSteeredText < sizeof(SteeringSlot::value));
-static_assert(kSharable<CatalogueHeader> && sizeof(CatalogueHeader) == 96);
+static_assert(kSharable<RestartRecord> && sizeof(RestartRecord) == 48);
+static_assert(kSharable<CatalogueHeader> && sizeof(CatalogueHeader) == 104);
 
 }  // namespace leat::shm

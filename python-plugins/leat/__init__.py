@@ -24,11 +24,11 @@ from importlib import import_module as _import
 # Where things are; loaded at first use, since scripts may run where the compiled part is not, or NumPy is missing.
 _PARTS = {"on_iteration": ".scripting.declare", "on_event": ".scripting.declare", "ExpiredError": ".scripting.views",
           "Context": ".scripting.context"}
-_BY_HAND = ("Error", "init", "split", "write", "alloc", "idle", "iteration", "set", "get_int", "get_double", "get_string", "wanted",
+_BY_HAND = ("Error", "init", "split", "write", "read", "alloc", "idle", "iteration", "set", "get_int", "get_double", "get_string", "wanted",
             "last_error", "status_name")
 # By client-api/api/generate_calls.py, of calls.def.
-_MADE = ("finalize", "commit", "set_extent", "set_position", "set_level", "end_iteration", "start_at", "count", "signal",
-         "after_collective", "set_int", "set_double", "set_string")
+_MADE = ("finalize", "commit", "set_extent", "set_position", "set_level", "restart_step", "end_iteration", "start_at",
+         "count", "signal", "after_collective", "set_int", "set_double", "set_string")
 _VERBS = (*_BY_HAND, *_MADE)
 __all__ = [*_PARTS, *_VERBS]
 

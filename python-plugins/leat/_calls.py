@@ -5,8 +5,8 @@ Made by client-api/api/generate_calls.py of calls.def: change that."""
 from . import _core
 from .errors import check as _check
 
-__all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "end_iteration", "start_at", "count", "signal",
-           "after_collective", "set_int", "set_double", "set_string")
+__all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "restart_step", "end_iteration", "start_at",
+           "count", "signal", "after_collective", "set_int", "set_double", "set_string")
 
 
 def finalize():
@@ -33,6 +33,14 @@ def set_level(mesh, level, position, block=0):
     """Which level of an amr mesh a block is of from now on, for all variables on the mesh, and where: the index of its first cell that is
     no ghost among the cells of that level. Level 0 is the coarsest."""
     _check(_core.set_level(mesh, block, int(level), [int(n) for n in position]))
+
+
+def restart_step():
+    """The iteration with which the run goes on behind its newest whole checkpoint, and goes there; 0 when there is none. Before the first
+    write."""
+    status, value = _core.restart_step()
+    _check(status)
+    return value
 
 
 def end_iteration():

@@ -46,9 +46,10 @@ const char* dtype_of(int type) {
   return names[type];
 }
 
-int write_array(const std::string& variable, const py::buffer& data, std::uint32_t block,
-                const std::string& type_name) {
-  const py::buffer_info info = data.request();
+// leat_write_array, or leat_read_array for memory that may be written.
+int with_array(leat_status (*call)(const char*, std::uint32_t, const leat_array*), const char* verb,
+               const std::string& variable, const py::buffer_info& info, std::uint32_t block,
+               const std::string& type_name) {
   leat_array array{};
   array.struct_size = sizeof array;
   array.data = info.ptr;
@@ -60,10 +61,20 @@ int write_array(const std::string& variable, const py::buffer& data, std::uint32
     array.stride[d] = info.strides[static_cast<std::size_t>(d)];
   }
   if (array.type == 0)
-    throw py::type_error("leat.write: \"" + variable + "\": Leat does not store elements of type " +
-                         type_name);
+    throw py::type_error(std::string("leat.") + verb + ": \"" + variable +
+                         "\": Leat does not store elements of type " + type_name);
   const py::gil_scoped_release unlocked;
-  return leat_write_array(variable.c_str(), block, &array);
+  return call(variable.c_str(), block, &array);
+}
+
+int write_array(const std::string& variable, const py::buffer& data, std::uint32_t block,
+                const std::string& type_name) {
+  return with_array(leat_write_array, "write", variable, data.request(), block, type_name);
+}
+
+int read_array(const std::string& variable, const py::buffer& data, std::uint32_t block,
+               const std::string& type_name) {
+  return with_array(leat_read_array, "read", variable, data.request(true), block, type_name);
 }
 
 // (status, array or None): the array is the segment's memory and does not own it.
@@ -246,6 +257,16 @@ void define(py::module_& module, const char* name,
             leat_status (*call)(const char*, std::int64_t*)) {
   define_filling(module, name, call);
 }
+void define(py::module_& module, const char* name, leat_status (*call)(std::int64_t*)) {
+  module.def(name, [call] {
+    std::int64_t value = 0;
+    const leat_status status = [&] {
+      const Unlocked unlocked;
+      return call(&value);
+    }();
+    return given(status, value);
+  });
+}
 void define(py::module_& module, const char* name, leat_status (*call)(const char*, double*)) {
   define_filling(module, name, call);
 }
@@ -267,6 +288,7 @@ PYBIND11_MODULE(_core, module) {
   module.def(
       "split_end", [] { return static_cast<int>(leat_split_end()); }, py::call_guard<Unlocked>());
   module.def("write", write_array);
+  module.def("read", read_array);
   module.def("alloc", alloc);
   module.def("iteration", [] { return leat_iteration(); });
   module.def("get_string", get_string);

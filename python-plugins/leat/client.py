@@ -22,7 +22,7 @@ from ._calls import *  # noqa: F403 - the verbs that are made of the table of ca
 from .errors import Error, last_error, status_name
 from .errors import check as _check
 
-__all__ = ["Error", "init", "split", "write", "alloc", "idle", "iteration", "set", "get_int", "get_double", "get_string", "wanted",
+__all__ = ["Error", "init", "split", "write", "read", "alloc", "idle", "iteration", "set", "get_int", "get_double", "get_string", "wanted",
            "last_error", "status_name", *_calls.__all__]
 
 
@@ -93,6 +93,11 @@ def write(variable, data, block=0):
     """Hands over an array: anything with the buffer protocol, in any order and with any strides, or a number."""
     array = data if isinstance(data, _np.ndarray) else _np.asarray(data)
     _check(_core.write(variable, array, block, str(array.dtype)))
+
+
+def read(variable, array, block=0):
+    """Fills a NumPy array, any slice or view of one, with what the checkpoint has of it: after restart_step(), with any number of ranks."""
+    _check(_core.read(variable, array, block, str(array.dtype)))
 
 
 def alloc(variable, block=0):

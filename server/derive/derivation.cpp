@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -52,6 +53,13 @@ std::string definitions_of(const model::Model& model) {
   return text;
 }
 
+std::size_t checkpoints_kept(const model::Store& store) {
+  for (const model::Option& each : store.options)
+    if (each.name == "keep")
+      return static_cast<std::size_t>(std::max(1L, std::strtol(each.value.c_str(), nullptr, 10)));
+  return 2;
+}
+
 }  // namespace
 
 struct Derivation::Job {
@@ -73,11 +81,6 @@ Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, 
       std::any_of(model.stores.begin(), model.stores.end(),
                   [](const model::Store& each) { return each.due.has_value(); });
   if (model.derived_order.empty() && !is_due_by_time) return std::unique_ptr<Derivation>();
-  if (!files.is_resumed && !files.saved.empty() && access(files.saved.c_str(), F_OK) == 0) {
-    if (const std::string why = Sums::restore(files.saved, files.sums); !why.empty())
-      log->warn("{}: what an earlier run has kept of its periods cannot be taken: {}", files.saved,
-                why);
-  }
   Result<std::unique_ptr<Sums>> sums = Sums::open(files.sums, fnv1a(definitions_of(model)));
   if (!sums) return sums.error();
   return std::unique_ptr<Derivation>(
@@ -136,6 +139,7 @@ Derivation::Wrong Derivation::add_to(Iteration* iteration) {
       for (const Block& block : blocks_[each]) iteration->constants.push_back(block);
     }
   }
+  save_with_checkpoint(*iteration);
   std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
                    [](const Block& a, const Block& b) { return a.variable < b.variable; });
   return wrong;
@@ -143,24 +147,64 @@ Derivation::Wrong Derivation::add_to(Iteration* iteration) {
 
 // What an earlier run has kept is for the iteration behind it alone.
 void Derivation::go_on_from(std::int64_t iteration) {
-  const std::int64_t last = sums_->last_iteration();
-  if (last < 0) return;
-  if (last == iteration - 1)
-    return log_->info("what is over periods goes on behind iteration {}, as {} has it", last,
-                      files_.saved);
-  sums_->clear();
-  log_->warn(
-      "what is over periods begins with iteration {}: {} has what it had come to at the end of "
-      "iteration {}",
-      iteration, files_.saved, last);
+  if (files_.saved.empty()) return;
+  std::string other;
+  for (const std::string& file : {saved_at(iteration - 1), files_.saved + ".sums"}) {
+    if (access(file.c_str(), F_OK) != 0) continue;
+    const std::string why = take_saved(file);
+    const std::int64_t last = sums_->last_iteration();
+    if (why.empty() && last == iteration - 1)
+      return log_->info("what is over periods goes on behind iteration {}, as {} has it", last,
+                        file);
+    other += (other.empty() ? "" : "; ") +
+             (why.empty()
+                  ? fmt::format("{} has what it had come to at the end of iteration {}", file, last)
+                  : fmt::format("{} cannot be taken: {}", file, why));
+    sums_->clear();
+  }
+  if (iteration > 0 && !other.empty())
+    log_->warn("what is over periods begins with iteration {}: {}", iteration, other);
+}
+
+std::string Derivation::take_saved(const std::string& file) {
+  if (std::string why = Sums::restore(file, files_.sums); !why.empty()) return why;
+  Result<std::unique_ptr<Sums>> sums = Sums::open(files_.sums, fnv1a(definitions_of(model_)));
+  if (!sums) return sums.error().message;
+  sums_ = std::move(*sums);
+  return "";
+}
+
+std::string Derivation::saved_at(std::int64_t iteration) const {
+  return fmt::format("{}-{}.sums", files_.saved, iteration);
+}
+
+void Derivation::save(const std::string& file) const {
+  if (const std::string why = sums_->save(file); !why.empty())
+    log_->warn(
+        "{}: what is over periods that have yet to end is not kept for a run that goes on: {}",
+        file, why);
 }
 
 void Derivation::finish() {
-  if (files_.saved.empty() || sums_->last_iteration() < 0) return;
-  if (const std::string why = sums_->save(files_.saved); !why.empty())
-    log_->warn(
-        "{}: what is over periods that have yet to end is not kept for a run that goes on: {}",
-        files_.saved, why);
+  if (!files_.saved.empty() && sums_->last_iteration() >= 0) save(files_.saved + ".sums");
+}
+
+// With each checkpoint: a run may go on from it. As many stay as of those.
+void Derivation::save_with_checkpoint(const Iteration& iteration) {
+  std::size_t keep = 0;
+  for (const Block& block : iteration.blocks) {
+    for (const std::uint32_t each : model_.variables[block.variable].stores) {
+      const model::Store& store = model_.stores[each];
+      if (store.type == "checkpoint") keep = std::max(keep, checkpoints_kept(store));
+    }
+  }
+  if (keep == 0 || files_.saved.empty()) return;
+  save(saved_at(iteration.number));
+  saved_.push_back(iteration.number);
+  while (saved_.size() > keep) {
+    unlink(saved_at(saved_.front()).c_str());
+    saved_.erase(saved_.begin());
+  }
 }
 
 std::vector<Block> Derivation::constants(std::uint32_t variable) const {

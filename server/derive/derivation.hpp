@@ -32,8 +32,9 @@ class Derivation {
   };
 
   struct Files {
-    std::string sums{};       ///< in shared memory; "" for one that ends with this process
-    std::string saved{};      ///< what a run leaves for one that goes on with it; "": none does
+    std::string sums{};  ///< in shared memory; "" for one that ends with this process
+    std::string
+        saved{};  ///< how names begin of what a run leaves for one that goes on; "": none does
     bool is_resumed = false;  ///< a server before this one has begun
   };
   /// Null where nothing is to be made.
@@ -75,6 +76,10 @@ class Derivation {
             Wrong* wrong) const;
 
   void go_on_from(std::int64_t iteration);
+  std::string take_saved(const std::string& file);
+  std::string saved_at(std::int64_t iteration) const;
+  void save(const std::string& file) const;
+  void save_with_checkpoint(const Iteration& iteration);
 
   const model::Model& model_;
   Files files_;
@@ -89,6 +94,7 @@ class Derivation {
   BlocksOf blocks_;                 // of the iteration
   std::vector<double> parameters_;  // that expressions name, by parameter
   std::set<std::string> said_;
+  std::vector<std::int64_t> saved_;  // iterations, with checkpoints
 };
 
 }  // namespace leat::server

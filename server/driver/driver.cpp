@@ -15,12 +15,17 @@
 
 #include "lib/os/clock.hpp"
 #include "lib/os/descriptor.hpp"
+#include "server/driver/restart.hpp"
 
 namespace leat::server {
 
 void Grace::begin(const std::string& who, std::int64_t now_ns) {
   who_ = who;
   const bool at_once = has_begun() || half_ns_ == 0;
+  if (!at_once && !told_.empty()) {
+    const std::string why = engine_.control().steer({who, told_, std::int64_t{1}});
+    if (!why.empty()) log_.warn("parameter \"{}\" does not tell ranks of it: {}", told_, why);
+  }
   take_until_ns_ = at_once ? now_ns : now_ns + half_ns_;
   scripts_until_ns_ = take_until_ns_ + half_ns_ / 2;
   engine_.announce_end();
@@ -90,7 +95,8 @@ void Driver::watch(int descriptor) noexcept {
 Driver::Hosted::Hosted(Engine& the_engine, Driver& driver)
     : engine(the_engine),
       grace(the_engine, driver.log_,
-            static_cast<std::int64_t>(driver.model_.architecture.grace_seconds * 1e9)),
+            static_cast<std::int64_t>(driver.model_.architecture.grace_seconds * 1e9),
+            parameter_told_of_end(driver.model_)),
       run({the_engine, driver.model_, driver.segment_, driver.parts_.facts, driver.parts_.config,
            driver.log_, [this](const std::string& who) { grace.begin(who, now_ns()); }}),
       channel(run),

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/os/descriptor.hpp"
@@ -19,9 +20,9 @@ namespace leat::server {
 // a quarter for scripts, the rest for the stores.
 class Grace {
  public:
-  /// `grace_ns`: all of it.
-  Grace(Engine& engine, Log& log, std::int64_t grace_ns)
-      : engine_(engine), log_(log), half_ns_(grace_ns / 2) {}
+  /// `grace_ns`: all of it. `told`: the parameter by which ranks learn of it; "": they do not.
+  Grace(Engine& engine, Log& log, std::int64_t grace_ns, std::string told)
+      : engine_(engine), log_(log), half_ns_(grace_ns / 2), told_(std::move(told)) {}
 
   /// Told to end; the second time, or without any grace, at once.
   void begin(const std::string& who, std::int64_t now_ns);
@@ -33,7 +34,7 @@ class Grace {
   Engine& engine_;
   Log& log_;
   std::int64_t half_ns_;
-  std::string who_;
+  std::string told_, who_;
   // When nothing more is taken, and when scripts are not waited for any more. 0: not told to end.
   std::int64_t take_until_ns_ = 0, scripts_until_ns_ = 0;
 };

@@ -12,7 +12,6 @@
 #include "lib/os/numa_binding.hpp"
 #include "lib/os/process.hpp"
 #include "server/engine/failover.hpp"
-#include "server/state/clients/catalogue_writer.hpp"
 #include "server/state/journal/names.hpp"
 
 namespace leat::server {
@@ -110,14 +109,15 @@ shm::Synchronous synchronous(const model::Model& model) {
 }
 
 Result<shm::Segment> make_segment(const model::Model& model, const Options& options,
-                                  const std::string& name, int memory_node, bool traced) {
+                                  const std::string& name, int memory_node, bool traced,
+                                  const RestartFacts& restart) {
   if (const Result<void> may = check_group(model.architecture.buffer_bytes); !may)
     return may.error();
   shm::SegmentPlan plan;
   plan.clients = static_cast<std::uint32_t>(ranks_of(options).count);
   plan.data_bytes = model.architecture.buffer_bytes;
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
-  plan.catalogue_bytes = catalogue_bytes(model);
+  plan.catalogue_bytes = catalogue_bytes(model, restart);
   plan.overflow_policy = static_cast<shm::OverflowPolicy>(model.architecture.overflow_policy);
   plan.synchronous = synchronous(model);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
@@ -127,7 +127,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.traced = traced;
   plan.run_text = shm::encode(run_text(model, options));
   Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
-  if (segment) write_catalogue(model, *segment);
+  if (segment) write_catalogue(model, *segment, restart);
   return segment;
 }
 
@@ -135,12 +135,12 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
 
 Result<shm::Segment> make_segment_in_time(const model::Model& model, const Options& options,
                                           const std::string& name, int memory_node, Drains& drains,
-                                          bool traced) {
-  Result<shm::Segment> segment = make_segment(model, options, name, memory_node, traced);
+                                          bool traced, const RestartFacts& restart) {
+  Result<shm::Segment> segment = make_segment(model, options, name, memory_node, traced, restart);
   if (segment || segment.error().status != Status::ERROR_MEMORY || !drains.any()) return segment;
   drains.start();
   drains.await_all();
-  return make_segment(model, options, name, memory_node, traced);
+  return make_segment(model, options, name, memory_node, traced, restart);
 }
 
 Result<Inherited> take_segment(LiveSession* live, const Options& options) {

@@ -11,6 +11,7 @@
 #include "lib/shm/segment.hpp"
 #include "server/driver/startup.hpp"
 #include "server/engine/drains.hpp"
+#include "server/state/clients/catalogue_writer.hpp"
 #include "server/state/journal/session_journal.hpp"
 
 namespace leat::server {
@@ -29,7 +30,7 @@ Result<void> take_share(model::Model* model, Options* options);
 /// What killed sessions have in memory may be all that there is: then it has to go first.
 Result<shm::Segment> make_segment_in_time(const model::Model& model, const Options& options,
                                           const std::string& name, int memory_node, Drains& drains,
-                                          bool traced);
+                                          bool traced, const RestartFacts& restart);
 
 /// Of a server that has died: the segment as it left it, and the XML that the run began with.
 struct Inherited {

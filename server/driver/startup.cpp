@@ -27,6 +27,7 @@
 #include "server/driver/executors.hpp"
 #include "server/driver/meeting_others.hpp"
 #include "server/driver/process_changes.hpp"
+#include "server/driver/restart.hpp"
 #include "server/driver/run_log.hpp"
 #include "server/driver/run_segment.hpp"
 #include "server/driver/run_trace.hpp"
@@ -239,10 +240,11 @@ model::At place_said() {
 //   5 load_plugins     before memory is taken: most mistakes in an XML are found here
 //   6 make_folders     of output; before memory is taken, as 5
 //   7 open_trace       where one is wanted; its file exists before memory is taken, as 6
-//   8 make_segment     the buffer. What killed sessions hold in memory may have to be stored first
-//   9 make_spill       the folder of spilled iterations: without its segment the next start would take it for stale
-//  10 listen           from here on ranks can connect, and wait for the welcome of the loop; other servers too, until they are known
-//  11 make_engine      asks plugins whether the run fits them; takes over where a server has died
+//   8 choose_checkpoint  from which the run goes on: the segment says so to all ranks
+//   9 make_segment     the buffer. What killed sessions hold in memory may have to be stored first
+//  10 make_spill       the folder of spilled iterations: without its segment the next start would take it for stale
+//  11 listen           from here on ranks can connect, and wait for the welcome of the loop; other servers too, until they are known
+//  12 make_engine      asks plugins whether the run fits them; takes over where a server has died
 //
 // then serve() reports that the server is ready, and its loop begins.
 class Startup {
@@ -255,7 +257,8 @@ class Startup {
     for (const auto step :
          {&Startup::enter_folder, &Startup::take_session, &Startup::read_model, &Startup::open_log,
           &Startup::load_plugins, &Startup::make_folders, &Startup::open_trace,
-          &Startup::make_segment, &Startup::make_spill, &Startup::listen, &Startup::make_engine}) {
+          &Startup::choose_checkpoint, &Startup::make_segment, &Startup::make_spill,
+          &Startup::listen, &Startup::make_engine}) {
       if (const Result<void> done = (this->*step)(); !done) return done.error();
       if (is_elsewhere_) return kElsewhere;
     }
@@ -370,6 +373,20 @@ class Startup {
     return {};
   }
 
+  // What killed runs have in memory may be the newest checkpoint. A server that takes over has the choice in the segment.
+  Result<void> choose_checkpoint() {
+    drains_ = std::make_shared<Drains>(live_->undrained(), log_);
+    if (old_) return {};
+    if (makes_checkpoints(model_) && drains_->any()) {
+      drains_->start();
+      drains_->await_all(Drains::Where::here);
+    }
+    Result<RestartFacts> chosen = server::choose_checkpoint(model_, facts_, *log_);
+    if (!chosen) return chosen.error();
+    restart_ = std::move(*chosen);
+    return {};
+  }
+
   Result<void> make_spill() {
     Result<std::optional<node::SpillFolder>> spill = make_spill_folder(model_, *live_, *log_);
     if (!spill) return spill.error();
@@ -378,7 +395,6 @@ class Startup {
   }
 
   Result<void> make_segment() {
-    drains_ = std::make_shared<Drains>(live_->undrained(), log_);
     Result<DescribedMachine> described = machine_here();
     if (!described) return described.error();
     machine_ = std::move(described->machine);
@@ -386,7 +402,7 @@ class Startup {
         old_ ? std::move(old_->segment)
              : make_segment_in_time(model_, options_, live_->segment(),
                                     memory_node_of_starter(machine_, inherited_cpus_, options_),
-                                    *drains_, trace_.trace != nullptr);
+                                    *drains_, trace_.trace != nullptr, restart_);
     if (!segment) return segment.error();
     segment_.emplace(std::move(*segment));
     if (!live_->is_taken_over()) live_->has_made_segment();
@@ -466,7 +482,7 @@ class Startup {
     if (std::none_of(model_.stores.begin(), model_.stores.end(), appends)) return "";
     const std::string server =
         facts_.has_all_ranks() ? "" : "-" + std::to_string(facts_.first_on_node);
-    return model_.name + server + ".sums";
+    return model_.name + server;
   }
 
   void clear_up() {
@@ -490,6 +506,7 @@ class Startup {
   std::shared_ptr<Log> log_;
   std::vector<LoadedPlugin> plugins_;
   RunTrace trace_;
+  RestartFacts restart_;
   std::shared_ptr<Drains> drains_;
   os::Machine machine_;
   std::optional<shm::Segment> segment_;

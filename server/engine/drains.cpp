@@ -106,10 +106,11 @@ void Drains::await_here() {
   }
 }
 
-void Drains::await_all() {
+void Drains::await_all(Where where) {
   const os::Deadline deadline = os::Deadline::in_ns(kMostStartWaitNs);
   for (One& each : started_) {
-    while (goes_on(each) && !deadline.passed()) os::pause_shortly();
+    const bool is_meant = where == Where::anywhere || each.is_here;
+    while (is_meant && goes_on(each) && !deadline.passed()) os::pause_shortly();
   }
 }
 

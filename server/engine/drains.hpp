@@ -28,8 +28,9 @@ class Drains {
   /// Returns when those of the folder that we work in have ended, or when hurry() was called. From
   /// any thread.
   void await_here();
-  /// Returns when all have ended, or after a time that a start can take.
-  void await_all();
+  enum class Where { anywhere, here };
+  /// Returns when all have ended, or those of the folder that we work in, or after a time that a start can take.
+  void await_all(Where where = Where::anywhere);
   bool any() const noexcept { return !found_.empty(); }
   /// What this run has to store is waiting: await_here() returns at once from now on.
   void hurry() noexcept { hurry_.store(true, std::memory_order_relaxed); }

@@ -226,7 +226,8 @@ TEST(SegmentLayout, CatalogueRecordsHaveTheseSizes) {
   EXPECT_EQ(sizeof(LayoutRecord), 32u);
   EXPECT_EQ(sizeof(VariableRecord), 32u);
   EXPECT_EQ(sizeof(MeshRecord), 32u);
-  EXPECT_EQ(sizeof(CatalogueHeader), 96u);
+  EXPECT_EQ(sizeof(CatalogueHeader), 104u);
+  EXPECT_EQ(sizeof(RestartRecord), 48u);
   EXPECT_EQ(sizeof(SignalRecord), 8u);
   EXPECT_EQ(sizeof(ExpressionOp), 16u);
 }

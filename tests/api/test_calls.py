@@ -139,10 +139,14 @@ def python_package(folder):
     return [sys.executable, folder / "calls.py"]
 
 
-def build(language, folder):
+def environment(folder):
+    return {**os.environ, "LEAT_RUNTIME_DIR": str(folder / "r")}
+
+
+def build(language, folder, program=None):
     """How the program is run."""
     source = folder / f"calls.{language}"
-    source.write_text(PROGRAMS[language])
+    source.write_text(program or PROGRAMS[language])
     link = [f"-L{BUILD}/lib", "-lleat", f"-Wl,-rpath,{BUILD}/lib", "-o", "calls"]
     if language == "py":
         return python_package(folder)
@@ -160,8 +164,7 @@ def ran(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     (folder / "calls.xml").write_text(XML)
     command = build(request.param, folder)
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT,
-                          env={**os.environ, "LEAT_RUNTIME_DIR": str(folder / "r")})
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, env=environment(folder))
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split(), folder / "calls.h5"
 

@@ -290,10 +290,48 @@ leat.finalize()
 def test_each_c_call_has_its_python_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/api/leat.h").read_text()))
     # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks, `with` the end.
-    folded = {"write_block", "write_typed", "alloc_block", "commit_block", "init_ranks", "idle_begin", "idle_end"}
+    folded = {"write_block", "write_typed", "read_block", "read_typed", "alloc_block",
+              "commit_block", "init_ranks", "idle_begin", "idle_end"}
     modules = [(ROOT / "python-plugins/leat" / name).read_text() for name in ("client.py", "_calls.py")]
     public = {name for module in modules for name in re.findall(r'"(\w+)"', re.search(r"__all__ = [\[(](.*?)[\])]", module, re.S)[1])}
     assert c_calls - folded == public - {"Error", "set", "split", "idle"}
+
+
+def test_a_checkpoint_comes_back_into_any_view(python, tmp_path):
+    (tmp_path / "py.xml").write_text("""<simulation name="py"><data><parameter name="t" type="double"/>
+<layout name="cells" type="double" dimensions="?,6" global="4,6"/><layout name="one" type="int" dimensions=""/>
+<group name="checkpoint" keep="1"><variable name="u" layout="cells"/><variable name="k" layout="one"/></group></data></simulation>""")
+    run(python, tmp_path, """
+import leat, numpy as np
+leat.init("py.xml")
+assert leat.restart_step() == 0
+leat.end_iteration()
+leat.set("t", 0.25)
+leat.write("checkpoint/u", np.arange(24.0).reshape(4, 6))
+leat.write("checkpoint/k", np.int32(5))
+leat.finalize()
+""")
+    said = run(python, tmp_path, """
+import leat, numpy as np
+leat.init("py.xml")
+assert leat.restart_step() == 2 == leat.iteration() and leat.get_double("t") == 0.25
+big = np.zeros((6, 12), order="F")
+leat.set_position("checkpoint/u", [1, 0])
+leat.read("checkpoint/u", big[::2, ::-2])
+print(big.tolist())
+k = np.zeros((), "i4")
+leat.read("checkpoint/k", k)
+for array in (np.zeros((3, 6), "f4"), np.zeros((3, 5)), np.frombuffer(bytes(144)).reshape(3, 6)):
+    try:
+        leat.read("checkpoint/u", array)
+    except (leat.Error, BufferError, ValueError) as error:
+        print(int(k), getattr(error, "status", "read-only"))
+leat.finalize()
+""").splitlines()
+    wanted = np.zeros((6, 12))
+    wanted[::2, ::-2] = np.arange(24.0).reshape(4, 6)[1:]
+    assert said == [str(wanted.tolist()), "5 LEAT_ERROR_TYPE", "5 LEAT_ERROR_SHAPE", "5 read-only"]
+    assert run(python, tmp_path, "import leat; leat.init('py.xml'); print(leat.restart_step())", LEAT="off") == "None\n"
 
 
 def test_the_page_on_meshes_is_followed_word_by_word(python, tmp_path):

@@ -14,7 +14,7 @@ STATE = tuple(f"server/state{room}" for room in ("", "/trace", "/journal", "/ite
                                                 "/signals", "/spill", "/ledger"))
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/os", "lib/node", "lib/shm", "lib/frames", "lib/model", "lib/comm")
-LIBS_OF_RANKS = ("lib/base", "lib/os", "lib/node", "lib/shm")
+LIBS_OF_RANKS = ("lib/base", "lib/os", "lib/node", "lib/shm", "lib/checkpoint")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
 # libdamaris is built by its installed folder alone too: its headers are found beside its sources.
 DAMARIS = ("Damaris.h", "allocations.hpp", "codes.def", "description.hpp", "environment.hpp", "parameters.hpp", "status.hpp")
@@ -36,11 +36,12 @@ RULES = {
     "lib/comm": (("lib/base", "lib/os"), (*POSIX, "openssl/", "arpa/inet.h", "ifaddrs.h", "net/if.h", "netinet/")),
     "lib/staging": (("lib/base", "lib/os", "lib/comm"), ("unistd.h", "nlohmann/")),
     "lib/control": (("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model"), ("nlohmann/",)),
+    "lib/checkpoint": (("lib/base", "lib/os"), POSIX),
     "lib/frames": (("lib/base", "lib/os"), ("nlohmann/",)),
     "client-api/connect": (("client-api/api/leat.h", "client-api/api/leat_build.h", *LIBS_OF_RANKS),
                            ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
     "client-api/session": (("client-api/api/leat.h", "client-api/api/leat_build.h", "client-api/connect", *LIBS_OF_RANKS),
-                           ("unistd.h",)),
+                           ("unistd.h", "fcntl.h")),
     "client-api/api": (("client-api/api/leat.h", "client-api/api/leat_build.h", "client-api/connect", "client-api/session",
                         *LIBS_OF_RANKS), ("unistd.h",)),
     "client-api/api/leat.h": ((), ()),
@@ -60,7 +61,7 @@ RULES = {
     "server/workers": ((*LIBS, "server/include", *STATE, "server/pipeline", "server/workers/python"),
                        (*SERVER, "signal.h", "muParser.h")),
     "server/engine": ((*LIBS, "lib/control", *STATE, "server/pipeline", "server/workers"), SERVER),
-    "server/driver": ((*LIBS, "lib/control", "lib/staging",
+    "server/driver": ((*LIBS, "lib/control", "lib/staging", "lib/checkpoint",
                        *STATE, "server/pipeline", "server/workers", "server/workers/python", "server/engine"),
                       (*SERVER, *EPOLL, "CLI/", "fcntl.h", "signal.h")),
     "server/cli": ((*LIBS, "lib/control", "server/workers/python"),
@@ -71,6 +72,7 @@ RULES = {
     "server/plugins/common": ((), POSIX),
     "server/plugins/raw": (("server/include", "server/plugins/common"),
                            ("fcntl.h", "nlohmann/", "sys/file.h", "sys/mman.h", "sys/stat.h", "unistd.h")),
+    "server/plugins/checkpoint": (("server/include", "server/plugins/common", "lib/base", "lib/os", "lib/checkpoint"), POSIX),
     "server/plugins/trace": (("server/include",), ("fcntl.h", "sys/stat.h", "unistd.h")),
     "server/plugins/analytics": (("server/include",), ("fcntl.h", "unistd.h")),
     "server/plugins/staging": (("server/include", "lib/base", "lib/os", "lib/comm", "lib/staging"), ("nlohmann/", *POSIX)),

@@ -94,6 +94,8 @@ USES_FIELDS = {
     "server/derive/derivation.cpp": "the same is kept for what is made of it",
     "lib/model/checks.cpp": "a mesh that does not move; ghosts must fit into a block",
     "client-api/session/declared.cpp": "what a block must be in the global array",
+    "client-api/session/declared.hpp": "which cells of a block are read",
+    "server/plugins/checkpoint/checkpoint.cpp": "the conversion to the index of a checkpoint",
     "server/state/clients/block_reader.cpp": "what a block must be in the global array",
     "server/engine/overflow.cpp": "what is written once is not dropped",
     "server/pipeline/coverage/boxes.cpp": "ghosts are no part of a box",

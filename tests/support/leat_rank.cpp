@@ -184,6 +184,17 @@ Answer iterate(Words& words) {
   return answer;
 }
 
+// What a checkpoint has of a block, in memory that is 0x5a before, into a file.
+leat_status read_block(Words& words) {
+  const std::string name = words.text();
+  const std::uint32_t block = words.block();
+  std::vector<char> data(static_cast<std::size_t>(words.number()), '\x5a');
+  const leat_status status = leat_read_block(name.c_str(), block, data.data());
+  std::ofstream(words.text(), std::ios::binary)
+      .write(data.data(), static_cast<std::streamsize>(data.size()));
+  return status;
+}
+
 // A wild pointer: writes 0xff into the shared segment past the library, from an offset on.
 leat_status scribble(Words& words) {
   const auto offset = static_cast<std::uintptr_t>(words.number());
@@ -209,6 +220,7 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
     {"init_ranks", init_ranks},
     {"finalize", [](Words&) { return leat_finalize(); }},
     {"write", write},
+    {"read", read_block},
     {"write_section", write_section},
     {"write_null", [](Words& w) { return leat_write(w.text().c_str(), nullptr); }},
     {"alloc", alloc},
@@ -279,6 +291,13 @@ Answer make(const std::string& line) {
   Words words(line);
   if (words.verb() == "iteration") return {{"status", "LEAT_OK"}, {"value", leat_iteration()}};
   if (words.verb() == "iterate") return iterate(words);
+  if (words.verb() == "restart_step") {
+    std::int64_t step = -1;
+    const leat_status status = leat_restart_step(&step);
+    Answer answer = answer_of(status);
+    answer["value"] = step;
+    return answer;
+  }
   if (words.verb() == "get_double") {
     double value = 0;
     const leat_status status = leat_get_double(words.text().c_str(), &value);

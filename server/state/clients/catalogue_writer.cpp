@@ -16,7 +16,7 @@ namespace {
 // All tables of the catalogue in private memory; laid out one after the other when written.
 class Tables {
  public:
-  explicit Tables(const model::Model& model) {
+  Tables(const model::Model& model, const RestartFacts& restart) {
     const std::vector<std::uint32_t> steps = model::wanted_steps(model);
     for (const model::Parameter& p : model.parameters) add(p);
     for (const model::Layout& layout : model.layouts) add(layout);
@@ -26,6 +26,8 @@ class Tables {
       variables_.back().flags = flags_of(model, model.variables[i]);
     }
     for (const model::Event& event : model.events) signals_.push_back({text(event.name)});
+    restart_.push_back({text(restart.store), text(restart.folder), text(restart.copy),
+                        text(restart.why_none), restart.iteration, restart.generation});
   }
 
   std::uint64_t bytes() const { return place(0).end; }
@@ -40,6 +42,7 @@ class Tables {
     copy(segment, places.header.variables, variables_);
     copy(segment, places.header.meshes, meshes_);
     copy(segment, places.header.signals, signals_);
+    copy(segment, places.header.restart, restart_);
     copy(segment, places.header.ops, ops_);
     copy(segment, places.header.text, text_);
   }
@@ -81,6 +84,7 @@ class Tables {
     h.variables = take(&next, variables_);
     h.meshes = take(&next, meshes_);
     h.signals = take(&next, signals_);
+    h.restart = take(&next, restart_);
     h.ops = take(&next, ops_);
     h.text = take(&next, text_);
     places.end = next;
@@ -166,16 +170,20 @@ class Tables {
   std::vector<shm::VariableRecord> variables_;
   std::vector<shm::MeshRecord> meshes_;
   std::vector<shm::SignalRecord> signals_;
+  std::vector<shm::RestartRecord> restart_;
   std::vector<ExpressionOp> ops_;
   std::vector<char> text_;
 };
 
 }  // namespace
 
-std::uint64_t catalogue_bytes(const model::Model& model) { return Tables(model).bytes(); }
+std::uint64_t catalogue_bytes(const model::Model& model, const RestartFacts& restart) {
+  return Tables(model, restart).bytes();
+}
 
-void write_catalogue(const model::Model& model, const shm::Segment& segment) {
-  Tables(model).write(segment);
+void write_catalogue(const model::Model& model, const shm::Segment& segment,
+                     const RestartFacts& restart) {
+  Tables(model, restart).write(segment);
 }
 
 }  // namespace leat::server

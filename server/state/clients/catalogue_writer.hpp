@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "lib/model/model.hpp"
@@ -10,14 +11,18 @@
 
 namespace leat::server {
 
-/// For each variable, the greatest step such that every iteration some store wants is a multiple of
-/// it; 0: no store.
-std::vector<std::uint32_t> wanted_steps(const model::Model& model);
+/// From which checkpoint the run goes on. Absolute paths.
+struct RestartFacts {
+  std::string store, folder, copy;
+  std::string why_none;
+  std::int64_t iteration = -1, generation = 0;
+};
 
 /// Bytes that the catalogue of this model takes.
-std::uint64_t catalogue_bytes(const model::Model& model);
+std::uint64_t catalogue_bytes(const model::Model& model, const RestartFacts& restart = {});
 
 /// Writes it where the segment's header says; before the first client attaches.
-void write_catalogue(const model::Model& model, const shm::Segment& segment);
+void write_catalogue(const model::Model& model, const shm::Segment& segment,
+                     const RestartFacts& restart = {});
 
 }  // namespace leat::server
