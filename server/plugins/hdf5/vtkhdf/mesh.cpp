@@ -200,6 +200,17 @@ void StepOffsets::put(hsize_t step, const Begin& begin) {
   id_.put(step, static_cast<std::int64_t>(begin.id));
 }
 
+std::vector<StepOffsets::Begin> StepOffsets::all() const {
+  const std::vector<std::int64_t> parts = parts_.all(), first = part_.all(), cells = cell_.all();
+  const std::size_t kinds =
+      parts.empty() ? 1 : std::max<std::size_t>(1, cells.size() / parts.size());
+  std::vector<Begin> steps;
+  for (std::size_t i = 0; i < parts.size() && i < first.size() && i * kinds < cells.size(); ++i)
+    steps.push_back(
+        {parts[i], static_cast<hsize_t>(first[i]), 0, static_cast<hsize_t>(cells[i * kinds]), 0});
+  return steps;
+}
+
 void StepOffsets::flush() {
   for (List* list : {&parts_, &part_, &point_, &cell_, &id_}) list->flush();
 }

@@ -73,6 +73,8 @@ class StepOffsets {
   StepOffsets(hid_t file, const std::string& steps, hsize_t kinds);
   void put(hsize_t step, const Begin& begin);
   void flush();
+  /// Of all steps, as they are in the file: parts, and the first part and cell.
+  std::vector<Begin> all() const;
 
  private:
   List parts_, part_, point_, cell_, id_;

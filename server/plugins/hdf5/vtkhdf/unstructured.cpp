@@ -64,6 +64,12 @@ class OwnShapes {
     return places_[{cells, points}] = place;
   }
 
+  // As a writer before this one has found it.
+  void know(const std::vector<hsize_t>& cells, const std::vector<hsize_t>& points,
+            const std::pair<hsize_t, hsize_t>& place) {
+    places_.try_emplace({cells, points}, place);
+  }
+
  private:
   hsize_t points_;  // of a cell
   Dataset types_;
@@ -94,6 +100,7 @@ class CellsMesh : public Mesh {
     cell_counts_ = List(target_.file, path("NumberOfCells"));
     id_counts_ = List(target_.file, path("NumberOfConnectivityIds"));
     offsets_ = StepOffsets(target_.file, steps_path(""), 1);
+    if (own_ && point_counts_.length() > 0) resume_own();
     if (changes_ && point_counts_.length() == 0) {
       put_part(0, {0, 0, 0});
       if (own_) own_->begin();
@@ -151,6 +158,21 @@ class CellsMesh : public Mesh {
   struct Counts {
     hsize_t points, cells, ids;
   };
+
+  // Steps with as many cells and points go on sharing their parts. The part without cells is none of them.
+  void resume_own() {
+    const std::vector<std::int64_t> points = point_counts_.all(), cells = cell_counts_.all();
+    const auto some = [](const std::vector<std::int64_t>& all, const StepOffsets::Begin& of) {
+      const auto from = all.begin() + static_cast<std::ptrdiff_t>(of.part);
+      return std::vector<hsize_t>(from, from + of.parts);
+    };
+    for (const StepOffsets::Begin& step : offsets_.all()) {
+      const hsize_t end = step.part + static_cast<hsize_t>(step.parts);
+      const bool is_empty = changes_ && step.part == 0;
+      if (is_empty || step.parts < 1 || end > points.size() || end > cells.size()) continue;
+      own_->know(some(cells, step), some(points, step), {step.part, step.cell});
+    }
+  }
 
   Parts parts_at(hsize_t row) {
     Parts found;
