@@ -99,12 +99,23 @@ class DerivedReader {
       for (const std::string& each : names_of(model_.parameters)) known.push_back(each);
       std::erase(known, variable_of(i).name);
       error(i, "\"" + name + "\" in expr=\"" + context_.to_derive[i].expression +
-                   "\" is no variable and no parameter" + did_you_mean(name, known));
+                   "\" is no variable and no parameter" + hint_of(name, known));
       return std::nullopt;
     }
     if (model_.parameters[index].kind == ParameterKind::text)
       error(i, "the parameter \"" + name + "\" is a text, and no number");
     return Derived::Input{true, static_cast<std::uint32_t>(index)};
+  }
+
+  // Names with a "/" are taken for a division.
+  static std::string hint_of(const std::string& name, const std::vector<std::string>& known) {
+    for (const std::string& each : known) {
+      if (each.starts_with(name + "/") || each.starts_with(name + ".") ||
+          each.starts_with(name + "-"))
+        return "; a name with other signs than letters, digits and _ stands in quotes: '" + each +
+               "'";
+    }
+    return did_you_mean(name, known);
   }
 
   // What it is made of comes first.
@@ -175,6 +186,7 @@ class DerivedReader {
     }
     if (states_[i] == State::refused) return;
     variable.derived->main = static_cast<std::uint32_t>(main - model_.variables.data());
+    warn_of_seldom_inputs(i);
     take_after(i, *main);
   }
 
@@ -189,6 +201,9 @@ class DerivedReader {
                    "\", " + shape_text(b) + ", do not go together");
     };
     const bool same_rank = a.dimensions.size() == b.dimensions.size();
+    const auto is_named = [](const Layout& layout, std::size_t d) {
+      return layout.dimensions[d].name != layout.name + "_" + std::to_string(d);
+    };
     for (std::size_t d = 0; d < b.dimensions.size(); ++d) {
       const Dimension& own = b.dimensions[d];
       auto found = a.dimensions.begin() + static_cast<std::ptrdiff_t>(d);
@@ -196,6 +211,8 @@ class DerivedReader {
         found = std::find_if(a.dimensions.begin(), a.dimensions.end(),
                              [&](const Dimension& each) { return each.name == own.name; });
       if (found == a.dimensions.end()) return refuse();
+      // Names that somebody has given say what is along what.
+      if (same_rank && is_named(a, d) && is_named(b, d) && found->name != own.name) return refuse();
       const std::optional<std::int64_t> here = known(found->extent), there = known(own.extent);
       if (found->ghost_low != own.ghost_low || found->ghost_high != own.ghost_high ||
           (here && there && *here != *there))
@@ -234,9 +251,12 @@ class DerivedReader {
     if (is_same && variable.standard_name.empty() && operation != Operation::variance)
       variable.standard_name = main.standard_name;
     add_cell_method(&variable, main);
-    const bool keeps_type = is_same && variable.derived->change.is_none() &&
-                            (operation == Operation::instant || operation == Operation::minimum ||
-                             operation == Operation::maximum);
+    const bool is_exact =
+        layout_of(main).type != ScalarType::int64 && layout_of(main).type != ScalarType::uint64;
+    const bool keeps_type =
+        is_same && variable.derived->change.is_none() &&
+        (operation == Operation::instant ||
+         (is_exact && (operation == Operation::minimum || operation == Operation::maximum)));
     ScalarType type = keeps_type ? layout_of(main).type : ScalarType::float64;
     if (variable.derived->store_type) type = *variable.derived->store_type;
     if (!is_number_type(type))
@@ -246,6 +266,21 @@ class DerivedReader {
     if (states_[i] == State::refused) return;
     variable.layout = variable.derived->selection.empty() ? layout_like(whole, type, variable.name)
                                                           : selected_layout(i, whole, type);
+  }
+
+  // What is over a period exists in its last iteration alone.
+  void warn_of_seldom_inputs(std::size_t i) {
+    const Derived& own = *variable_of(i).derived;
+    for (const Derived::Input& each : own.inputs) {
+      if (each.is_parameter || !model_.variables[each.number].derived) continue;
+      const Derived& its = *model_.variables[each.number].derived;
+      const bool is_each = iterations_of(model_.periods[own.period]) == 1;
+      if (its.is_over_time() && !own.is_over_time() && !is_each)
+        warn(i,
+             "\"" + model_.variables[each.number].name +
+                 "\" has a value in the last iteration of each of its periods alone, and every=\"" +
+                 context_.to_derive[i].every + "\" may never meet one: leave every out");
+    }
   }
 
   void read_selection(std::size_t i, std::uint32_t whole) {

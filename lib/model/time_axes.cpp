@@ -125,6 +125,8 @@ class AxisDivider {
 
 }  // namespace
 
-void give_each_file_one_time_axis(ReadContext& context) { AxisDivider(context).run(); }
+void give_each_file_one_time_axis(ReadContext& context) {
+  if (!context.out.has_errors()) AxisDivider(context).run();
+}
 
 }  // namespace leat::model

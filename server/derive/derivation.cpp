@@ -72,6 +72,7 @@ struct Derivation::Job {
 
 struct Derivation::Made {
   std::int64_t not_finite = 0, too_large = 0;
+  bool periods_lost = false;
   std::shared_ptr<DerivedMemory::Piece> piece;
 };
 
@@ -128,11 +129,10 @@ Derivation::Wrong Derivation::add_to(Iteration* iteration) {
         has_value ? as_real(iteration->parameters[i]) : std::numeric_limits<double>::quiet_NaN();
   }
   const TimeStep step = step_of(*iteration);
-  const double weight = weight_of(step);
   for (std::uint32_t i = 0; i < model_.periods.size(); ++i)
     iteration->due.push_back(periods_.is_due(i, step));
   for (const std::uint32_t each : model_.derived_order) {
-    if (wanted_[each] > 0) derive(each, step, weight, iteration, &wrong);
+    if (wanted_[each] > 0) derive(each, step, iteration, &wrong);
   }
   if (!iteration->windows.empty()) {
     for (const std::uint32_t each : constants_wanted_) {
@@ -219,61 +219,61 @@ std::vector<Block> Derivation::constants(std::uint32_t variable) const {
   return all;
 }
 
+// A time that goes back, or is none, stands still: what comes until it is passed takes no time.
 TimeStep Derivation::step_of(const Iteration& iteration) {
   TimeStep step;
   step.iteration = iteration.number;
-  if (model_.time) step.time = parameters_[model_.time->parameter];
-  step.has_time = model_.time && std::isfinite(step.time);
-  if (!step.has_time) step.time = static_cast<double>(iteration.number);
-  step.before = step.origin = step.time;
-  const double wall = static_cast<double>(os::now_ns()) / 1e9;
-  double wall_begin = wall, wall_before = wall;
   const SlotPair<ClockSlot> clock = begin_slot(sums_->clock(), iteration.number);
-  step.is_first = !clock.before && !clock.is_done;
+  const ClockSlot* const before = clock.before;
+  const double said =
+      model_.time ? parameters_[model_.time->parameter] : static_cast<double>(iteration.number);
+  const bool knows_before = before && (before->has_time != 0 || !model_.time);
+  warn_of_time(iteration.number, said, knows_before ? before : nullptr);
+  const bool is_said = std::isfinite(said);
+  step.has_time = model_.time && (is_said || (knows_before && before->has_time != 0));
+  step.time = is_said ? said : static_cast<double>(iteration.number);
+  if (step.has_time && knows_before)
+    step.time = is_said ? std::max(said, before->time) : before->time;
+  const double wall = static_cast<double>(os::now_ns()) / 1e9;
   if (!clock.now) return step;
   ClockSlot& now = *clock.now;
-  if (clock.before) {
-    step.before = clock.before->time;
-    step.length_before = clock.before->length;
-    step.origin = clock.before->origin;
-    wall_before = clock.before->wall;
-    wall_begin = clock.before->wall_begin;
+  if (!clock.is_done) {
+    now.is_first = knows_before ? 0 : 1;
+    now.has_time = step.has_time ? 1 : 0;
+    now.time = step.time;
+    now.before = knows_before ? before->time : step.time;
+    now.length_before = knows_before ? before->length : 0;
+    now.length = step.time - now.before;
+    now.origin = knows_before ? before->origin : step.time;
+    now.step = knows_before && before->step > 0 ? before->step : step.has_time ? now.length : 0;
+    now.wall = wall;
+    now.wall_begin = before ? before->wall_begin : wall;
+    now.wall_before = before ? before->wall : wall;
+    now.number.store(iteration.number + 1);
   }
-  step.wall = wall - wall_begin;
-  step.wall_before = wall_before - wall_begin;
-  if (clock.is_done) {  // what came before is gone
-    step.before = now.before;
-    step.origin = now.origin;
-    return step;
-  }
-  now.before = step.before;
-  now.time = step.time;
-  now.origin = step.origin;
-  now.wall = wall;
-  now.wall_begin = wall_begin;
-  now.length = std::max(0.0, step.time - step.before);
-  now.step = clock.before ? clock.before->step : 0;
-  if (now.step <= 0 && step.has_time) now.step = now.length;
-  now.number.store(iteration.number + 1);
+  step.time = now.time;
+  step.before = now.before;
+  step.length_before = now.length_before;
+  step.is_first = now.is_first != 0;
+  step.origin = now.origin;
+  step.usual = now.step;
+  step.wall = now.wall - now.wall_begin;
+  step.wall_before = now.wall_before - now.wall_begin;
   return step;
 }
 
-// The first step of the run is 1. Times are sums, and rounded: steps that differ by no more than that are alike.
-double Derivation::weight_of(const TimeStep& step) {
-  if (!step.has_time || step.is_first) return 1;
-  double usual = 0;
-  for (const ClockSlot& each : sums_->clock())
-    if (each.number.load() == step.iteration + 1) usual = each.step;
-  const double own = step.time - step.before;
-  if (own <= 0 && said_.insert("time").second)
+void Derivation::warn_of_time(std::int64_t iteration, double said, const ClockSlot* before) {
+  if (!model_.time) return;
+  if (!std::isfinite(said) && said_.insert("no time").second)
     log_->warn(
-        "iteration {}: the time {} does not come after {}, that of the iteration before: it has no "
-        "weight in means",
-        step.iteration, step.time, step.before);
-  if (own <= 0 || usual <= 0) return own > 0 ? 1 : 0;
-  const double rounding = 8 * std::numeric_limits<double>::epsilon() *
-                          std::max(std::fabs(step.time), std::fabs(step.before));
-  return std::fabs(own - usual) <= rounding ? 1 : own / usual;
+        "iteration {}: the simulation says no time, or one that is no number: the iteration takes "
+        "no time, and nothing is due by it",
+        iteration);
+  if (std::isfinite(said) && before && said <= before->time && said_.insert("time").second)
+    log_->warn(
+        "iteration {}: the time {} does not come after {}: until it does iterations take no time, "
+        "and have no weight in means",
+        iteration, said, before->time);
 }
 
 // Beside the sums: a server that takes over is not given them again.
@@ -298,8 +298,8 @@ void Derivation::take_constants(const Iteration& iteration) {
   }
 }
 
-void Derivation::derive(std::uint32_t variable, const TimeStep& step, double weight,
-                        Iteration* iteration, Wrong* wrong) {
+void Derivation::derive(std::uint32_t variable, const TimeStep& step, Iteration* iteration,
+                        Wrong* wrong) {
   const model::Derived& derived = *model_.variables[variable].derived;
   if (!derived.is_over_time() && iteration->due[derived.period] == 0) return;
   const InPeriods in = derived.is_over_time() ? periods_.of(derived.period, step) : InPeriods();
@@ -308,19 +308,21 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, double wei
   if (derived.is_over_time()) {
     for (Job& job : jobs) {
       std::string why;
-      begin_sum(variable, step, in, weight, &job, &why);
+      begin_sum(variable, of_inputs(derived, step, *iteration), &job, &why);
       if (why.empty()) continue;
       wrong->problems.push_back(
           {job.block.client, job.block.rank, variable, job.block.block, why, job.block.bytes});
       job.inputs.clear();
       job.tells = false;
     }
-    add_untouched(variable, step, in, &jobs);
+    if (!in.is_none) add_untouched(variable, step, in, &jobs);
   }
   std::uint64_t bytes = 0;
   for (const Job& job : jobs) bytes += job.tells ? round_up(job.block.bytes, kBlockAlignment) : 0;
   Made made;
-  if (bytes > 0) {
+  const bool tells_any =
+      std::any_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.tells; });
+  if (tells_any) {
     Result<std::shared_ptr<DerivedMemory::Piece>> piece = memory_->take(bytes);
     if (!piece) {
       for (Job& job : jobs) {
@@ -341,6 +343,7 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, double wei
       at += round_up(job.block.bytes, kBlockAlignment);
     }
     compute(variable, &job, &made);
+    made.periods_lost = made.periods_lost || (job.step && job.step->loses_period());
     if (!job.tells) continue;
     const auto& told = job.step      ? job.step->told()
                        : job.without ? job.without->told()
@@ -360,6 +363,7 @@ std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, Wrong* 
   for (const model::Derived::Input& each : derived.inputs) {
     if (!each.is_parameter && blocks_[each.number].empty()) return jobs;
   }
+  expect_main(variable, wrong);
   for (const Block& of : blocks_[derived.main]) {
     Job job;
     job.block = of;
@@ -379,6 +383,30 @@ std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, Wrong* 
     }
   }
   return jobs;
+}
+
+// Who has written what goes with it has written that, too.
+void Derivation::expect_main(std::uint32_t variable, Wrong* wrong) const {
+  const model::Derived& derived = *model_.variables[variable].derived;
+  const auto dims_of = [this](std::uint32_t number) {
+    return model_.layouts[model_.variables[number].layout].dimensions.size();
+  };
+  std::set<std::pair<std::int32_t, std::uint32_t>> there;
+  for (const Block& each : blocks_.at(derived.main)) there.insert({each.rank, each.block});
+  for (const model::Derived::Input& input : derived.inputs) {
+    if (input.is_parameter || input.number == derived.main ||
+        !model_.variables[input.number].time_varying ||
+        dims_of(input.number) != dims_of(derived.main))
+      continue;
+    for (const Block& each : blocks_.at(input.number)) {
+      if (!there.insert({each.rank, each.block}).second) continue;
+      wrong->problems.push_back(
+          {each.client, each.rank, variable, each.block,
+           fmt::format("not made: rank {} has no block {} of \"{}\" in this iteration", each.rank,
+                       each.block, model_.variables[derived.main].name),
+           each.bytes});
+    }
+  }
 }
 
 // "" or why they are not there.
@@ -517,8 +545,31 @@ std::string Derivation::take_input(const Block& own, std::uint32_t number,
   return "";
 }
 
-void Derivation::begin_sum(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
-                           double weight, Job* job, std::string* why) {
+// Of what is over periods itself the first value stands for its period.
+TimeStep Derivation::of_inputs(const model::Derived& derived, TimeStep step,
+                               const Iteration& iteration) const {
+  for (const model::Derived::Input& each : derived.inputs) {
+    if (each.is_parameter || !model_.variables[each.number].derived) continue;
+    const model::Derived& its = *model_.variables[each.number].derived;
+    const auto window = iteration.windows.find(its.period);
+    if (!its.is_over_time() || window == iteration.windows.end() || !step.has_time) continue;
+    step.before = std::min(step.before, window->second.first);
+    step.is_first = false;
+  }
+  return step;
+}
+
+// The first step of the run is 1. Times are sums, and rounded: steps that differ by no more than that are alike.
+double Derivation::weight_of(const TimeStep& step) const {
+  if (!step.has_time || step.is_first) return 1;
+  const double own = step.time - step.before;
+  if (own <= 0 || step.usual <= 0) return own > 0 ? 1 : 0;
+  const double rounding = 8 * std::numeric_limits<double>::epsilon() *
+                          std::max(std::fabs(step.time), std::fabs(step.before));
+  return std::fabs(own - step.usual) <= rounding ? 1 : own / step.usual;
+}
+
+void Derivation::begin_sum(std::uint32_t variable, TimeStep step, Job* job, std::string* why) {
   const model::Derived& derived = *model_.variables[variable].derived;
   const std::size_t dims = model_.layouts[model_.variables[variable].layout].dimensions.size();
   const Block& block = job->block;
@@ -541,7 +592,18 @@ void Derivation::begin_sum(std::uint32_t variable, const TimeStep& step, const I
     }
     sum = *made;
   }
-  job->step.emplace(derived.operation, *sum, step, in, weight);
+  // A value stands for the time since the last one of this variable, be that some iterations ago.
+  if (const std::optional<double> last = last_time(*sum, step.iteration)) {
+    step.before = *last;
+    step.is_first = false;
+  }
+  const InPeriods in = periods_.of(derived.period, step);
+  if (in.is_none) {
+    job->tells = false;
+    job->inputs.clear();
+    return;
+  }
+  job->step.emplace(derived.operation, *sum, step, in, weight_of(step));
   job->tells = job->step->told().has_value();
   if (job->step->is_past())
     *why = "not made: the server that died had gone on with what it is made of";
@@ -612,22 +674,37 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
 void Derivation::note(std::uint32_t variable, const Iteration& iteration, const Made& made,
                       Wrong* wrong) const {
   const model::Variable& its = model_.variables[variable];
+  const auto find = [&](const char* what, const std::string& text) {
+    wrong->findings.push_back(
+        {what, variable, iteration.number,
+         fmt::format("\"{}\" ({}:{}): {}", its.name, its.where.file, its.where.line, text)});
+  };
+  const auto values = [](std::int64_t count) {
+    return counted(static_cast<std::uint64_t>(count), "value");
+  };
+  for (const model::Derived::Input& each : its.derived->inputs) {
+    if (each.is_parameter && std::isnan(parameters_[each.number]) &&
+        !blocks_.at(its.derived->main).empty())
+      find("no value",
+           fmt::format(
+               "the parameter \"{}\" in expr=\"{}\" has no value: all that is made of it is NaN",
+               model_.parameters[each.number].name, its.derived->expression.text));
+  }
+  const ScalarType type = model_.layouts[its.layout].type;
   if (made.not_finite > 0)
-    wrong->findings.push_back(
-        {"not finite", variable, iteration.number,
-         fmt::format("\"{}\" ({}:{}) has {} that are infinite or no numbers, though all in "
-                     "expr=\"{}\" is finite there",
-                     its.name, its.where.file, its.where.line,
-                     counted(static_cast<std::uint64_t>(made.not_finite), "value"),
-                     its.derived->expression.text)});
+    find("not finite",
+         fmt::format("{} infinite or no number, though all in expr=\"{}\" is finite there",
+                     values(made.not_finite), its.derived->expression.text));
   if (made.too_large > 0)
-    wrong->findings.push_back(
-        {"too large", variable, iteration.number,
-         fmt::format("\"{}\" ({}:{}) has {} that do not go into {}: there are missing values in "
-                     "their place",
-                     its.name, its.where.file, its.where.line,
-                     counted(static_cast<std::uint64_t>(made.too_large), "value"),
-                     scalar_name(model_.layouts[its.layout].type))});
+    find("too large",
+         fmt::format("{} beyond what {} can have: {} in its place", values(made.too_large),
+                     scalar_name(type),
+                     type == ScalarType::float32 ? "an infinity is" : "the missing value is"));
+  if (made.periods_lost)
+    find("periods",
+         "a step of the time goes over more than one period of every: those in between, and what "
+         "ends in the same "
+         "iteration as a later one, have no row");
 }
 
 }  // namespace leat::server

@@ -56,19 +56,21 @@ class Derivation {
              std::shared_ptr<Log> log);
 
   TimeStep step_of(const Iteration& iteration);
-  double weight_of(const TimeStep& step);
+  void warn_of_time(std::int64_t iteration, double said, const ClockSlot* before);
+  TimeStep of_inputs(const model::Derived& derived, TimeStep step,
+                     const Iteration& iteration) const;
+  double weight_of(const TimeStep& step) const;
+  void expect_main(std::uint32_t variable, Wrong* wrong) const;
   void take_constants(const Iteration& iteration);
   std::vector<Block> constants(std::uint32_t variable) const;
-  void derive(std::uint32_t variable, const TimeStep& step, double weight, Iteration* iteration,
-              Wrong* wrong);
+  void derive(std::uint32_t variable, const TimeStep& step, Iteration* iteration, Wrong* wrong);
   std::vector<Job> jobs_of(std::uint32_t variable, Wrong* wrong);
   std::string find_inputs(const model::Derived& derived, const Block& of,
                           std::vector<ArrayInput>* inputs);
   bool select(std::uint32_t variable, Job* job) const;
   std::string take_input(const Block& own, std::uint32_t number, ArrayInput* input) const;
   const Block* block_like(const Block& own, std::uint32_t variable) const;
-  void begin_sum(std::uint32_t variable, const TimeStep& step, const InPeriods& in, double weight,
-                 Job* job, std::string* why);
+  void begin_sum(std::uint32_t variable, TimeStep step, Job* job, std::string* why);
   void add_untouched(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
                      std::vector<Job>* jobs);
   void compute(std::uint32_t variable, Job* job, Made* made);

@@ -14,12 +14,13 @@ namespace leat::server {
 /// What an iteration stands for: the time from the end of the one before it to its own.
 struct TimeStep {
   std::int64_t iteration = 0;
-  bool has_time = false;             ///< the run has one, and it is a number
-  double time = 0;                   ///< at the end of the iteration
-  double before = 0;                 ///< at the end of the one before; of the first one: `time`
-  double length_before = 0;          ///< of the step before
-  bool is_first = false;             ///< nothing is known of one before
-  double origin = 0;                 ///< the time of the first iteration
+  bool has_time = false;     ///< the run has one, and it is a number
+  double time = 0;           ///< at the end of the iteration
+  double before = 0;         ///< at the end of the one before; of the first one: `time`
+  double length_before = 0;  ///< of the step before
+  bool is_first = false;     ///< nothing is known of one before
+  double usual = 0;   ///< the first step of the run, by which others are weighed; 0: not known
+  double origin = 0;  ///< the time of the first iteration
   double wall = 0, wall_before = 0;  ///< seconds by the clock on the wall
 };
 

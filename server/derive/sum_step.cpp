@@ -54,12 +54,27 @@ SumStep::SumStep(Operation operation, Sum& sum, const TimeStep& step, const InPe
   slots_ = begin_slot(sum.head().slots, step.iteration);
   // What came before is gone: this iteration is in the sum, and is not added again.
   if (slots_.is_done && slots_.now->is_whole != 0) told_ = told_of(*slots_.now, step_);
-  if (slots_.now && !slots_.is_done) plan();
+  if (!slots_.now || slots_.is_done) return;
+  if (in_.by_time && step.time <= step.before) stay_in_period();
+  plan();
+}
+
+// A step of no time ends nothing: behind the end of a period it is in the next one.
+void SumStep::stay_in_period() noexcept {
+  if (holds_values(slots_.before))
+    in_.window.begin = slots_.before->window;
+  else if (in_.is_over)
+    in_.window.begin = in_.window.end;
+  in_.is_over = false;
+  in_.ended.reset();
+  in_.share = 1;
 }
 
 void SumStep::plan() noexcept {
   const SumSlot* const before = slots_.before;
   goes_on_ = holds_values(before) && before->window == in_.window.begin;
+  loses_period_ = holds_values(before) && !goes_on_ && in_.is_over;
+  if (in_.by_time && in_.ended && in_.ended->end < in_.window.begin) loses_period_ = true;
   const bool was_told = before && before->told_in != 0 && before->told_in != step_.iteration + 1;
   tells_before_ = holds_values(before) && !goes_on_ && !in_.is_over && !was_told;
   adds_before_ =
@@ -85,6 +100,7 @@ void SumStep::describe_now() noexcept {
   now.weight = (before ? before->weight : 0) + added_;
   now.window = in_.window.begin;
   now.since = before ? before->since : own_begin;
+  now.time = step_.time;
   now.until = !step_.has_time              ? static_cast<double>(step_.iteration)
               : in_.by_time && in_.is_over ? in_.window.end
                                            : step_.time;
@@ -150,6 +166,12 @@ SumWithoutStep::SumWithoutStep(Operation operation, Sum& sum, const TimeStep& st
 void SumWithoutStep::result(std::int64_t first, std::int64_t count, double* to) const {
   result_of(operation_, part_of(sum_, operation_, slot_, first), sum_.head().slots[slot_].weight,
             count, to);
+}
+
+std::optional<double> last_time(const Sum& sum, std::int64_t iteration) {
+  const int slot = last_before(sum, iteration);
+  if (slot < 0 || sum.head().slots[slot].number.load() == 0) return std::nullopt;
+  return sum.head().slots[slot].time;
 }
 
 }  // namespace leat::server

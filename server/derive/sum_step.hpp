@@ -28,6 +28,8 @@ class SumStep {
   bool is_past() const noexcept { return !slots_.now && !slots_.is_done; }
   /// The period that is over: a result comes. If the values come, else of what is there.
   const std::optional<PeriodTold>& told() const noexcept { return told_; }
+  /// A period has ended, and is not told: a later one has, too, or the step went over it.
+  bool loses_period() const noexcept { return loses_period_; }
   /// Elements from `first` on: adds them, and puts what a period comes to, if one is over, to `result`.
   void add(std::int64_t first, const double* values, std::int64_t count, double* result);
   /// After all of them.
@@ -35,6 +37,7 @@ class SumStep {
 
  private:
   void plan() noexcept;
+  void stay_in_period() noexcept;
   void describe_now() noexcept;
   void result_before(const SumPart& before, const double* values, std::int64_t count,
                      double* result) const;
@@ -50,8 +53,12 @@ class SumStep {
   bool goes_on_ = false;       // `before` is of the same period
   bool tells_before_ = false;  // the period of `before` is over; else that of `now`
   bool adds_before_ = false;   // a share of the step belongs to it
+  bool loses_period_ = false;
   std::optional<PeriodTold> told_;
 };
+
+/// The time at the end of the last iteration before this one that is in a sum.
+std::optional<double> last_time(const Sum& sum, std::int64_t iteration);
 
 /// A block that has no values in this iteration, though it had: what its sum comes to where a period is over. Nothing else is changed.
 class SumWithoutStep {

@@ -32,6 +32,7 @@ struct SumSlot {
   double weight;                     ///< of them together
   double window;                     ///< in which period it is: where that begins
   double since;                      ///< the time at which it begins
+  double time;                       ///< at the end of the last iteration that is in it
   double until;                      ///< the time that it has come to
   std::uint32_t is_whole;            ///< the period is over: what comes next begins a new one
   std::uint32_t is_partial;          ///< the run began within the period
@@ -43,7 +44,11 @@ struct SumSlot {
 struct ClockSlot {
   std::atomic<std::int64_t> number;  ///< 1 + the iteration; 0: none
   double time, before;               ///< at its end, and at that of the one before
-  double step;    ///< the first time step of the run, by which others are weighed; 0: not known
+  double step;  ///< the first time step of the run, by which others are weighed; 0: not known
+  double length_before;  ///< of the step before
+  double wall_before;
+  std::uint32_t is_first,
+      has_time;   ///< nothing was known of one before; the simulation had said a time
   double length;  ///< of its own step, by which it was told whether a mark had been reached
   double origin;  ///< the time of the first iteration
   double wall, wall_begin;  ///< seconds by the clock of the machine, and of the first iteration

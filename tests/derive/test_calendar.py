@@ -115,4 +115,4 @@ def test_time_that_stands_still_or_runs_backwards_has_no_weight_and_is_said(tmp_
     u = whole["u"]
     with h5py.File(tmp_path / "run-over-4.h5") as file:
         assert same_bits(file["mean"][0], (u[0] + u[1] + u[3]) / 3)
-    assert "iteration 2: the time 2 does not come after 2, that of the iteration before: it has no weight in means" in log, log
+    assert "iteration 2: the time 2 does not come after 2: until it does iterations take no time, and have no weight in means" in log, log

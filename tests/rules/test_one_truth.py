@@ -90,6 +90,7 @@ SAYS_FIELDS = {
 }
 USES_FIELDS = {
     "lib/model/read_derived.cpp": "a variable that is made of others has what they have, where it says nothing itself",
+    "lib/model/explain.cpp": "what is written once is said to be",
     "lib/model/time_axes.cpp": "what does not vary in time is in each file of a store",
     "server/derive/derivation.cpp": "the same is kept for what is made of it",
     "lib/model/checks.cpp": "a mesh that does not move; ghosts must fit into a block",

@@ -154,8 +154,6 @@ void set_coordinates(const Dataset& dataset, const std::string& coordinates) {
 
 namespace {
 
-constexpr const char* kBoundsSuffix = "_bnds";
-
 // A length of time without a date to count from is none that CF's `standard_name` of "time" may
 // stand for. Source: CF Conventions 1.8, section 4.4, "Time Coordinate".
 void describe(const Dataset& times, const leat_run& run, bool of_periods) {

@@ -87,6 +87,9 @@ void set_coordinates(const Dataset& dataset, const std::string& coordinates);
 // is kept, though CF wants neither of a coordinate variable; "iteration" tells rows apart. Source:
 // CF Conventions 1.8, section 2.5.1, "Missing data", and chapter 5.
 
+/// Of the bounds of rows that are periods, behind the name of their scale.
+inline constexpr const char* kBoundsSuffix = "_bnds";
+
 /// That of an iteration; NaN where the simulation has said none.
 double time_of(const leat_run& run, const leat_iteration_data& data);
 

@@ -270,7 +270,18 @@ std::unique_ptr<StoredIteration> StoredRows::at(hsize_t row) {
   data.parameters = found->parameters.data();
   data.parameter_count = found->parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
+  add_window(row, &data);
   return found;
+}
+
+// Of a file of periods.
+void StoredRows::add_window(hsize_t row, leat_iteration_data* data) const {
+  const std::string bounds = scale_of_rows(file_) + kBoundsSuffix;
+  if (!is_dataset(file_, bounds)) return;
+  const Id dataset = open_dataset(file_, bounds);
+  if (row >= extents_of(dataset)[0]) return;
+  read_part(dataset, H5T_NATIVE_DOUBLE, {row, 0}, {1, 2}, data->window, "cannot read " + bounds);
+  data->has_window = 1;
 }
 
 std::unique_ptr<StoredIteration> StoredRows::constant(std::uint32_t variable,

@@ -85,6 +85,7 @@ class StoredRows {
   void add_blocks(const Variable& variable, hsize_t row, StoredIteration* to);
   void add(const Variable& variable, hsize_t row, StoredIteration* to);
   void add_parameters(hsize_t row, StoredIteration* to) const;
+  void add_window(hsize_t row, leat_iteration_data* data) const;
 
   hid_t file_;
   const leat_run& run_;
