@@ -74,7 +74,8 @@ def test_steps_longer_than_the_period_are_said(tmp_path):
 
 
 def test_least_and_greatest_of_large_integers_are_doubles(tmp_path):
-    data = '<layout name="l" type="int64" dimensions="1"/><variable name="n" layout="l"/><variable name="m" expr="n" operation="max" every="2"/>'
+    data = """<layout name="l" type="int64" dimensions="1"/><variable name="n" layout="l"/>
+              <variable name="m" expr="n" operation="max" every="2"/>"""
     write_arrays(tmp_path, xml(data), [{("n", 0): np.array([2**53 + 1]), ("n", 1): np.array([7])}])
     assert stored(tmp_path, "m", "run-over-2.h5").dtype == "f8"
 
@@ -103,6 +104,7 @@ def test_a_store_with_a_wrong_every_is_an_error_with_a_place(tmp_path, wrong):
     '<layout name="a" type="double" dimensions="2" names="x"/><layout name="b" type="double" dimensions="2" names="y"/>',
     '<layout name="a" type="double" dimensions="2,2" names="y,x"/><layout name="b" type="double" dimensions="2,2" names="x,y"/>'])
 def test_dimensions_of_other_names_do_not_go_together(tmp_path, data):
-    (tmp_path / "run.xml").write_text(xml(data + '<variable name="p" layout="a"/><variable name="q" layout="b"/><variable name="r" expr="p+q"/>'))
+    (tmp_path / "run.xml").write_text(xml(data + """<variable name="p" layout="a"/><variable name="q" layout="b"/>
+                                          <variable name="r" expr="p+q"/>"""))
     done = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1 and "do not go together" in done.stderr, done
