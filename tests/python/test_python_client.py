@@ -330,6 +330,7 @@ leat.finalize()
 """).splitlines()
     wanted = np.zeros((6, 12))
     wanted[::2, ::-2] = np.arange(24.0).reshape(4, 6)[1:]
+    said = [line for line in said if " leatd " not in line]  # what the server says stands behind
     assert said == [str(wanted.tolist()), "5 LEAT_ERROR_TYPE", "5 LEAT_ERROR_SHAPE", "5 read-only"]
     assert run(python, tmp_path, "import leat; leat.init('py.xml'); print(leat.restart_step())", LEAT="off") == "None\n"
 
