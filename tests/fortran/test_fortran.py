@@ -127,7 +127,7 @@ def test_each_c_call_has_its_fortran_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?(leat_\w+)\(", (HERE.parents[1] / "client-api/api/leat.h").read_text()))
     module = (HERE.parents[1] / "fortran/leat.f90").read_text() + (BUILD / "fortran/leat_calls_names.inc").read_text()
     # One Fortran name for several C ones: block is an optional argument, and an array says what it is.
-    folded = {"leat_write_block", "leat_write_typed", "leat_alloc_block", "leat_commit_block"}
+    folded = {"leat_write_block", "leat_write_typed", "leat_read_block", "leat_read_typed", "leat_alloc_block", "leat_commit_block"}
     public = set(re.findall(r"leat_\w+", " ".join(re.findall(r"^  public :: (.*)$", module, re.M))))
     assert c_calls - folded == public - {"leat_get"}  # all three leat_get_...
 
