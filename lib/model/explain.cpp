@@ -35,10 +35,16 @@ std::string when_in_words(const Every& every, bool over_time) {
   }
 }
 
+// Of iterations that no event chooses.
+std::string when_taken(const Model& model, const Store& store) {
+  Every every;
+  every.phases = {{{store.every, 0, std::nullopt}, std::nullopt}};
+  return when_in_words(store.due ? model.periods[*store.due] : every, false);
+}
+
 std::string file_of(const Model& model, const Store& store) {
   if (store.type != "hdf5") return store.plugin();
-  const std::size_t i = index_of(store.options, "file");
-  return i < store.options.size() ? store.options[i].value : model.name + ".h5";
+  return store.option("file", model.name + ".h5");
 }
 
 std::string stores_of(const Model& model, const Variable& variable) {
@@ -58,12 +64,9 @@ std::string of_ranks(const Model& model, const Variable& variable, std::uint32_t
     return text + ", and is in no file: scripts or other variables take it.";
   for (const std::uint32_t each : variable.stores) {
     const Store& store = model.stores[each];
-    Every every;
-    every.phases = {{{store.every, 0, std::nullopt}, std::nullopt}};
-    if (store.due) every = model.periods[*store.due];
     const std::string when = !variable.time_varying ? "once"
                              : store.awaits_event   ? "in iterations in which an event says so"
-                                                    : when_in_words(every, false);
+                                                    : when_taken(model, store);
     text += ", and goes to store \"" + store.name + "\" (" + file_of(model, store) + ") " + when;
   }
   return text + ".";
@@ -85,13 +88,10 @@ std::string of_store(const Model& model, const Store& store) {
     if (std::count(each.stores.begin(), each.stores.end(), number) > 0)
       names += (names.empty() ? "" : ", ") + each.name;
   }
-  Every every;
-  every.phases = {{{store.every, 0, std::nullopt}, std::nullopt}};
-  if (store.due) every = model.periods[*store.due];
-  const std::string rows =
-      store.period         ? "has a row " + when_in_words(model.periods[*store.period], true)
-      : store.awaits_event ? "takes iterations in which an event says so"
-                           : "takes its variables " + when_in_words(every, false);
+  const std::string rows = store.period
+                               ? "has a row " + when_in_words(model.periods[*store.period], true)
+                           : store.awaits_event ? "takes iterations in which an event says so"
+                                                : "takes its variables " + when_taken(model, store);
   return "store \"" + store.name + "\" (" + file_of(model, store) + ") " + rows + ": " +
          (names.empty() ? "none" : names) + ".";
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -215,6 +216,12 @@ struct Variable : VariableFields {
 /// One plugin that takes iterations: built in (`type`) or a library of the user's (`library`).
 struct Store : StoreFields {
   const std::string& plugin() const noexcept { return type.empty() ? library : type; }
+  /// Of `options`; `otherwise` where it is not given.
+  std::string option(std::string_view name, const std::string& otherwise) const {
+    for (const Option& each : options)
+      if (each.name == name) return each.value;
+    return otherwise;
+  }
   bool waits = true;                   ///< false: iterations are dropped for it while it is busy
   std::vector<std::string> publishes;  ///< names of what it makes of products
   std::vector<Option> options;

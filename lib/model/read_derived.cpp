@@ -222,14 +222,7 @@ class DerivedReader {
 
   std::optional<std::int64_t> known(const Expression& extent) const {
     if (extent.program.empty()) return std::nullopt;
-    std::vector<std::int64_t> values;
-    std::vector<std::uint8_t> set;
-    for (const Parameter& each : model_.parameters) {
-      values.push_back(as_integer(each.value));
-      set.push_back(std::holds_alternative<std::int64_t>(each.value));
-    }
-    const ExpressionValue value = evaluate(extent.program.data(), extent.program.size(),
-                                           {values.data(), set.data(), values.size()});
+    const ExpressionValue value = IntegerValues(model_.parameters).evaluate(extent);
     return value.fault == ExpressionFault::none ? std::optional(value.value) : std::nullopt;
   }
 
@@ -300,7 +293,8 @@ class DerivedReader {
       if (d == dimensions.size())
         return refuse("there is no dimension \"" + each.name + "\"" +
                       did_you_mean(each.name, names_of(dimensions)));
-      const std::optional<std::int64_t> length = length_of(dimensions[d]);
+      const std::optional<std::int64_t> length =
+          whole_extent(IntegerValues(model_.parameters), model_.layouts[whole], d);
       const std::int64_t last = each.what.end ? *each.what.end - 1 : each.what.first;
       if (length && last >= *length)
         return refuse("the dimension \"" + each.name + "\" has indices 0 to " +
@@ -310,14 +304,6 @@ class DerivedReader {
     variable.derived->selection = std::move(all);
     // Places of the mesh are those of the whole.
     variable.mesh.reset();
-  }
-
-  // Of the whole, where it is known: else of a block without ghosts.
-  std::optional<std::int64_t> length_of(const Dimension& dimension) const {
-    if (!dimension.global.program.empty()) return known(dimension.global);
-    const std::optional<std::int64_t> extent = known(dimension.extent);
-    return extent ? std::optional(*extent - dimension.ghost_low - dimension.ghost_high)
-                  : std::nullopt;
   }
 
   std::uint32_t selected_layout(std::size_t i, std::uint32_t whole, ScalarType type) {

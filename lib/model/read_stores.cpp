@@ -61,11 +61,6 @@ void warn_of_holes(ReadContext& context, const Store& store, const Attributes& a
                           "when-slow=\"skip\" away where each of them counts");
 }
 
-std::string option_of(const Store& store, const char* name, const std::string& otherwise) {
-  const std::size_t i = index_of(store.options, name);
-  return i < store.options.size() ? store.options[i].value : otherwise;
-}
-
 // An attribute of all stores, of which one can do it.
 void check_append(ReadContext& context, const Store& store, const Attributes& attributes) {
   if (!attributes.given("append")) return;
@@ -73,7 +68,7 @@ void check_append(ReadContext& context, const Store& store, const Attributes& at
   if (!store.type.empty() && store.type != "hdf5")
     return context.error(where, "store \"" + store.name + "\" is of type \"" + store.type +
                                     "\": only hdf5 goes on in the file of an earlier run");
-  if (attributes.text("append") == "true" && option_of(store, "exists", "") == "replace")
+  if (attributes.text("append") == "true" && store.option("exists", "") == "replace")
     context.error(where,
                   "store \"" + store.name +
                       "\": append=\"true\" goes on in the file that is there, and the option "
@@ -180,9 +175,9 @@ std::string output_of(const Store& store, const std::string& simulation) {
   namespace fs = std::filesystem;
   fs::path path;
   if (store.type == "hdf5")
-    path = fs::path(option_of(store, "folder", ".")) / option_of(store, "file", simulation + ".h5");
-  if (store.type == "raw") path = option_of(store, "folder", simulation + ".raw");
-  if (store.type == "trace") path = option_of(store, "file", simulation + ".trace.txt");
+    path = fs::path(store.option("folder", ".")) / store.option("file", simulation + ".h5");
+  if (store.type == "raw") path = store.option("folder", simulation + ".raw");
+  if (store.type == "trace") path = store.option("file", simulation + ".trace.txt");
   return path.lexically_normal();
 }
 
@@ -193,7 +188,7 @@ void refuse_shared_output(ReadContext& context) {
     const std::string output = output_of(*store, context.model.name);
     const auto other = std::find_if(stores.begin(), store, [&](const Store& each) {
       return each.type == store->type && each.at == store->at &&
-             option_of(each, "layout", "") == option_of(*store, "layout", "") &&
+             each.option("layout", "") == store->option("layout", "") &&
              output_of(each, context.model.name) == output;
     });
     if (output.empty() || other == store) continue;

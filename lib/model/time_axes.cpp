@@ -92,16 +92,12 @@ class AxisDivider {
 
   std::uint32_t add_store(Store store, const RowKind& kind) {
     store.name += suffix_of(kind);
-    const auto file = std::find_if(store.options.begin(), store.options.end(),
-                                   [](const Option& each) { return each.name == "file"; });
-    const std::filesystem::path path =
-        file == store.options.end() ? model_.name + ".h5" : file->value;
+    const std::filesystem::path path = store.option("file", model_.name + ".h5");
     std::filesystem::path own = path.parent_path() / path.stem();
     own += suffix_of(kind) + path.extension().string();
-    if (file == store.options.end()) store.options.push_back({"file", "", store.where});
-    const auto option = std::find_if(store.options.begin(), store.options.end(),
-                                     [](const Option& each) { return each.name == "file"; });
-    option->value = own.string();
+    const std::size_t file = index_of(store.options, "file");
+    if (file == store.options.size()) store.options.push_back({"file", "", store.where});
+    store.options[file].value = own.string();
     store.products.clear();  // they are in the first one
     take_kind(&store, kind);
     model_.stores.push_back(std::move(store));

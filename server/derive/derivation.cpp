@@ -14,7 +14,6 @@
 #include "lib/model/wanted.hpp"
 #include "lib/model/words.hpp"
 #include "lib/os/clock.hpp"
-#include "server/state/journal/names.hpp"
 
 namespace leat::server {
 namespace {
@@ -54,10 +53,8 @@ std::string definitions_of(const model::Model& model) {
 }
 
 std::size_t checkpoints_kept(const model::Store& store) {
-  for (const model::Option& each : store.options)
-    if (each.name == "keep")
-      return static_cast<std::size_t>(std::max(1L, std::strtol(each.value.c_str(), nullptr, 10)));
-  return 2;
+  return static_cast<std::size_t>(
+      std::max(1L, std::strtol(store.option("keep", "2").c_str(), nullptr, 10)));
 }
 
 }  // namespace
@@ -191,14 +188,15 @@ void Derivation::finish() {
 
 // With each checkpoint: a run may go on from it. As many stay as of those.
 void Derivation::save_with_checkpoint(const Iteration& iteration) {
+  if (files_.saved.empty()) return;
   std::size_t keep = 0;
   for (const Block& block : iteration.blocks) {
     for (const std::uint32_t each : model_.variables[block.variable].stores) {
       const model::Store& store = model_.stores[each];
-      if (store.type == "checkpoint") keep = std::max(keep, checkpoints_kept(store));
+      if (is_checkpoint(store)) keep = std::max(keep, checkpoints_kept(store));
     }
   }
-  if (keep == 0 || files_.saved.empty()) return;
+  if (keep == 0) return;
   save(saved_at(iteration.number));
   saved_.push_back(iteration.number);
   while (saved_.size() > keep) {
@@ -213,7 +211,7 @@ std::vector<Block> Derivation::constants(std::uint32_t variable) const {
     if (sum->head().slots[0].number.load() == 0) continue;
     all.push_back(sum->as_block());
     all.back().data = sum->array(0, 0);
-    const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+    const model::Layout& layout = layout_of(variable);
     all.back().bytes = sum->head().elements * scalar_bytes(layout.type);
   }
   return all;
@@ -280,8 +278,7 @@ void Derivation::warn_of_time(std::int64_t iteration, double said, const ClockSl
 void Derivation::take_constants(const Iteration& iteration) {
   for (const Block& block : iteration.blocks) {
     if (constants_wanted_.count(block.variable) == 0) continue;
-    const std::size_t dims =
-        model_.layouts[model_.variables[block.variable].layout].dimensions.size();
+    const std::size_t dims = dims_of(block.variable);
     Sum* sum = sums_->find(block.variable, block.rank, block.block);
     if (!sum || !sum->is_like(block, dims)) {
       Result<Sum*> made = sums_->make(block, dims, 0);
@@ -373,7 +370,7 @@ std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, Wrong* 
     job.block.file = nullptr;
     if (!derived.selection.empty() && !select(variable, &job)) continue;
     job.block.variable = variable;
-    const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+    const model::Layout& layout = layout_of(variable);
     const std::int64_t elements = elements_of(job.block.extent.data(), layout.dimensions.size());
     job.block.bytes = static_cast<std::uint64_t>(elements) * scalar_bytes(layout.type);
     if (why.empty()) {
@@ -388,9 +385,6 @@ std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, Wrong* 
 // Who has written what goes with it has written that, too.
 void Derivation::expect_main(std::uint32_t variable, Wrong* wrong) const {
   const model::Derived& derived = *model_.variables[variable].derived;
-  const auto dims_of = [this](std::uint32_t number) {
-    return model_.layouts[model_.variables[number].layout].dimensions.size();
-  };
   std::set<std::pair<std::int32_t, std::uint32_t>> there;
   for (const Block& each : blocks_.at(derived.main)) there.insert({each.rank, each.block});
   for (const model::Derived::Input& input : derived.inputs) {
@@ -429,7 +423,7 @@ std::string Derivation::find_inputs(const model::Derived& derived, const Block& 
 // Makes of the whole block, and of what is taken of each input, the part that is kept. False when nothing of it lies there.
 bool Derivation::select(std::uint32_t variable, Job* job) const {
   const model::Derived& derived = *model_.variables[variable].derived;
-  const model::Layout& whole = model_.layouts[model_.variables[derived.main].layout];
+  const model::Layout& whole = layout_of(derived.main);
   const Block of = job->block;
   job->block.extent = job->block.position = job->block.global = {};
   std::size_t kept = 0;
@@ -487,9 +481,6 @@ const Block* Derivation::block_like(const Block& own, std::uint32_t variable) co
   if (found == blocks_.end()) return nullptr;
   const Block* best = nullptr;
   int how_good = 0;
-  const auto dims_of = [this](std::uint32_t number) {
-    return model_.layouts[model_.variables[number].layout].dimensions.size();
-  };
   const std::size_t dims = dims_of(variable), own_dims = dims_of(own.variable);
   for (const Block& each : found->second) {
     const bool same_rank = each.rank == own.rank;
@@ -507,7 +498,7 @@ const Block* Derivation::block_like(const Block& own, std::uint32_t variable) co
 
 std::string Derivation::take_input(const Block& own, std::uint32_t number,
                                    ArrayInput* input) const {
-  const model::Layout& layout = model_.layouts[model_.variables[own.variable].layout];
+  const model::Layout& layout = layout_of(own.variable);
   const model::Variable& variable = model_.variables[number];
   const model::Layout& its = model_.layouts[variable.layout];
   const Block* const block = block_like(own, number);
@@ -571,7 +562,7 @@ double Derivation::weight_of(const TimeStep& step) const {
 
 void Derivation::begin_sum(std::uint32_t variable, TimeStep step, Job* job, std::string* why) {
   const model::Derived& derived = *model_.variables[variable].derived;
-  const std::size_t dims = model_.layouts[model_.variables[variable].layout].dimensions.size();
+  const std::size_t dims = dims_of(variable);
   const Block& block = job->block;
   Sum* sum = sums_->find(variable, block.rank, block.block);
   if (sum && !sum->is_like(block, dims)) {
@@ -612,7 +603,7 @@ void Derivation::begin_sum(std::uint32_t variable, TimeStep step, Job* job, std:
 void Derivation::add_untouched(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
                                std::vector<Job>* jobs) {
   const model::Derived& derived = *model_.variables[variable].derived;
-  const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+  const model::Layout& layout = layout_of(variable);
   std::set<std::pair<std::int32_t, std::uint32_t>> touched;
   for (const Job& job : *jobs) touched.insert({job.block.rank, job.block.block});
   for (Sum* const sum : sums_->all_of(variable)) {
@@ -627,7 +618,7 @@ void Derivation::add_untouched(std::uint32_t variable, const TimeStep& step, con
 }
 
 void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
-  const model::Layout& layout = model_.layouts[model_.variables[variable].layout];
+  const model::Layout& layout = layout_of(variable);
   char* const to =
       job->tells ? const_cast<char*>(static_cast<const char*>(job->block.data)) : nullptr;
   const std::vector<std::int64_t> extents(
@@ -663,8 +654,7 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
   Evaluation& evaluation = evaluations_.at(variable);
   evaluation.run(job->inputs, extents,
                  [&](std::int64_t first, const double* values, std::int64_t count) {
-                   for (std::int64_t i = 0; i < count; ++i)
-                     made->not_finite += !std::isfinite(values[i]) && evaluation.was_finite(i);
+                   made->not_finite += evaluation.count_not_finite(values, count);
                    if (job->step) job->step->add(first, values, count, to ? result : nullptr);
                    if (to) put(job->step ? result : values, first, count);
                  });

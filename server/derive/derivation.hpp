@@ -55,6 +55,12 @@ class Derivation {
   Derivation(const model::Model& model, Files files, std::unique_ptr<Sums> sums,
              std::shared_ptr<Log> log);
 
+  const model::Layout& layout_of(std::uint32_t variable) const {
+    return model_.layouts[model_.variables[variable].layout];
+  }
+  std::size_t dims_of(std::uint32_t variable) const {
+    return layout_of(variable).dimensions.size();
+  }
   TimeStep step_of(const Iteration& iteration);
   void warn_of_time(std::int64_t iteration, double said, const ClockSlot* before);
   TimeStep of_inputs(const model::Derived& derived, TimeStep step,

@@ -26,6 +26,12 @@ LEAT_FOR_EACH_PROCESSOR void widen(const Number* from, std::int64_t count, doubl
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<double>(from[i]);
 }
 
+LEAT_FOR_EACH_PROCESSOR std::int64_t not_finite_of(const double* values, std::int64_t count) {
+  std::int64_t all = 0;
+  for (std::int64_t i = 0; i < count; ++i) all += !std::isfinite(values[i]);
+  return all;
+}
+
 // Calls `use` with a null pointer of the type.
 template <class Use>
 auto with_type(ScalarType type, const Use& use) {
@@ -111,16 +117,6 @@ std::int64_t elements_of(const std::int64_t* extent, std::size_t dims) noexcept 
   return all;
 }
 
-bool is_numeric(ScalarType type) noexcept {
-  return type != ScalarType::complex64 && type != ScalarType::complex128 &&
-         type != ScalarType::character;
-}
-
-double element_as_double(const void* data, ScalarType type, std::int64_t i) {
-  return with_type(
-      type, [&](auto* as) { return static_cast<double>(static_cast<decltype(as)>(data)[i]); });
-}
-
 void to_doubles(const void* data, ScalarType type, std::int64_t first, std::int64_t count,
                 double* to) {
   with_type(type, [&](auto* as) { widen(static_cast<decltype(as)>(data) + first, count, to); });
@@ -174,6 +170,14 @@ bool Evaluation::was_finite(std::int64_t i) const noexcept {
   return true;
 }
 
+// A name alone is what it was made of.
+std::int64_t Evaluation::count_not_finite(const double* values, std::int64_t count) const noexcept {
+  if (expression_.is_name() || not_finite_of(values, count) == 0) return 0;
+  std::int64_t made = 0;
+  for (std::int64_t i = 0; i < count; ++i) made += !std::isfinite(values[i]) && was_finite(i);
+  return made;
+}
+
 void Evaluation::load(const ArrayInput& input, std::int64_t first, std::int64_t count, double* to) {
   if (input.is_like_result) return to_doubles(input.data, input.type, first, count, to);
   load_spread(input, first, count, to);
@@ -189,12 +193,15 @@ void Evaluation::load_spread(const ArrayInput& input, std::int64_t first, std::i
     at[d] = rest % extents_[d];
     rest /= extents_[d];
   }
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t place = 0;
-    for (std::size_t d = 0; d < dims; ++d) place += at[d] * input.steps[d];
-    to[i] = element_as_double(input.data, input.type, place);
-    for (std::size_t d = dims; d-- > 0 && ++at[d] == extents_[d];) at[d] = 0;
-  }
+  with_type(input.type, [&](auto* as) {
+    const auto* const from = static_cast<decltype(as)>(input.data);
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t place = 0;
+      for (std::size_t d = 0; d < dims; ++d) place += at[d] * input.steps[d];
+      to[i] = static_cast<double>(from[place]);
+      for (std::size_t d = dims; d-- > 0 && ++at[d] == extents_[d];) at[d] = 0;
+    }
+  });
 }
 
 void Evaluation::compute(const ArrayNode& node, std::int64_t count, double* to) const {

@@ -35,12 +35,13 @@ class Evaluation {
   /// Calls `take` with the first element, doubles and how many there are, in order; with all of them. An array of double that the
   /// expression only names is not copied.
   using Take = std::function<void(std::int64_t first, const double* values, std::int64_t count)>;
-  /// Within a call of `take`: whether all that the element number `i` of those was made of is finite.
-  bool was_finite(std::int64_t i) const noexcept;
+  /// Within a call of `take`: how many of these are infinite or no number, though all that they were made of is finite.
+  std::int64_t count_not_finite(const double* values, std::int64_t count) const noexcept;
   void run(const std::vector<ArrayInput>& inputs, const std::vector<std::int64_t>& extents,
            const Take& take);
 
  private:
+  bool was_finite(std::int64_t i) const noexcept;
   const double* values_of(std::uint32_t node) const { return values_[node]; }
   void load(const ArrayInput& input, std::int64_t first, std::int64_t count, double* to);
   void load_spread(const ArrayInput& input, std::int64_t first, std::int64_t count,
@@ -53,8 +54,6 @@ class Evaluation {
   std::vector<const double*> values_;  // by node
 };
 
-/// The element number `i` of an array, as a double.
-double element_as_double(const void* data, ScalarType type, std::int64_t i);
 /// Elements of an array, as doubles.
 void to_doubles(const void* data, ScalarType type, std::int64_t first, std::int64_t count,
                 double* to);
@@ -62,7 +61,5 @@ void to_doubles(const void* data, ScalarType type, std::int64_t first, std::int6
 /// number with a sign, or the greatest without one, as files have where nothing is.
 std::int64_t from_doubles(const double* values, std::int64_t count, ScalarType type, void* to,
                           std::int64_t first);
-/// Whether elements of the type are numbers that doubles can be made of.
-bool is_numeric(ScalarType type) noexcept;
 
 }  // namespace leat::server

@@ -9,13 +9,12 @@ using Clock = model::Every::Clock;
 }  // namespace
 
 const model::Marks& Periods::marks_of(std::uint32_t period, const TimeStep& step) {
+  if (!marks_.empty()) return marks_[period];
   const model::Calendar calendar = model_.time
                                        ? model::Calendar(model_.time->unit, model_.time->calendar)
                                        : model::Calendar("s", "standard");
-  while (marks_.size() < model_.periods.size()) {
-    const model::Every& every = model_.periods[marks_.size()];
+  for (const model::Every& every : model_.periods)
     marks_.emplace_back(every, calendar, every.clock == Clock::simulation ? step.origin : 0);
-  }
   return marks_[period];
 }
 

@@ -17,7 +17,7 @@ bool is_weighted(Operation operation) {
 bool holds_values(const SumSlot* slot) { return slot && slot->count > 0 && slot->is_whole == 0; }
 
 PeriodTold told_of(const SumSlot& slot, const TimeStep& step) {
-  PeriodTold told{slot.since, slot.until, slot.count, slot.is_partial != 0};
+  PeriodTold told{slot.since, slot.until};
   if (!step.has_time) told.begin = slot.window;
   return told;
 }
@@ -79,14 +79,12 @@ void SumStep::plan() noexcept {
   tells_before_ = holds_values(before) && !goes_on_ && !in_.is_over && !was_told;
   adds_before_ =
       tells_before_ && in_.ended && in_.ended->begin == before->window && in_.share_before > 0;
-  added_ =
-      weight_ * (is_weighted(operation_) || operation_ == Operation::accumulate ? in_.share : 1);
+  added_ = added(in_.share);
   describe_now();
   if (in_.is_over) told_ = told_of(*slots_.now, step_);
   if (!tells_before_) return;
   told_ = told_of(*before, step_);
   if (in_.ended && in_.ended->begin == before->window) told_->end = in_.ended->end;
-  if (adds_before_) ++told_->count;
 }
 
 void SumStep::describe_now() noexcept {
@@ -105,23 +103,18 @@ void SumStep::describe_now() noexcept {
               : in_.by_time && in_.is_over ? in_.window.end
                                            : step_.time;
   now.is_whole = in_.is_over ? 1 : 0;
-  now.is_partial = before ? before->is_partial : begins_late;
   now.told_in = 0;
 }
 
-SumPart SumStep::part(int slot, std::int64_t first) const noexcept {
-  return part_of(sum_, operation_, slot, first);
-}
-
-double SumStep::added_before() const noexcept {
-  return weight_ *
-         (is_weighted(operation_) || operation_ == Operation::accumulate ? in_.share_before : 1);
+double SumStep::added(double share) const noexcept {
+  const bool is_divided = is_weighted(operation_) || operation_ == Operation::accumulate;
+  return weight_ * (is_divided ? share : 1);
 }
 
 void SumStep::add(std::int64_t first, const double* values, std::int64_t count, double* result) {
-  const SumPart now = part(slots_.number, first);
+  const SumPart now = part_of(sum_, operation_, slots_.number, first);
   if (!slots_.is_done) {
-    const SumPart before = part(1 - slots_.number, first);
+    const SumPart before = part_of(sum_, operation_, 1 - slots_.number, first);
     if (added_ > 0 || !goes_on_) {
       add_values(operation_, before, goes_on_ ? slots_.before->weight : 0, values,
                  added_ > 0 ? added_ : 1, count, now);
@@ -138,7 +131,7 @@ void SumStep::add(std::int64_t first, const double* values, std::int64_t count, 
 void SumStep::result_before(const SumPart& before, const double* values, std::int64_t count,
                             double* result) const {
   const double weight = slots_.before->weight;
-  const double added = added_before();
+  const double added = this->added(in_.share_before);
   if (!adds_before_ || added <= 0) return result_of(operation_, before, weight, count, result);
   double room[2][Evaluation::kAtOnce];
   const SumPart both{room[0], before.squares ? room[1] : nullptr};

@@ -14,8 +14,6 @@ namespace leat::server {
 /// What is told of a period that is over.
 struct PeriodTold {
   double begin = 0, end = 0;  ///< in the time of the run; without one, first and last iteration
-  std::int64_t count = 0;     ///< iterations that are in it
-  bool is_partial = false;    ///< the run began within it
 };
 
 class SumStep {
@@ -41,8 +39,8 @@ class SumStep {
   void describe_now() noexcept;
   void result_before(const SumPart& before, const double* values, std::int64_t count,
                      double* result) const;
-  double added_before() const noexcept;
-  SumPart part(int slot, std::int64_t first) const noexcept;
+  /// What a share of the step adds to the weight of a sum.
+  double added(double share) const noexcept;
 
   model::Operation operation_;
   Sum& sum_;

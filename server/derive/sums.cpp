@@ -18,11 +18,11 @@ constexpr std::uint32_t kLiveSum = 1, kDeadSum = 2;
 std::uint64_t whole_pages(std::uint64_t bytes) { return round_up(bytes, os::page_bytes()); }
 
 // Of a list; what does not vary in time is kept as it is, of up to 16 bytes each.
-std::uint64_t array_bytes(const Sum::Head& head) {
+std::uint64_t array_bytes(const Sum::Facts& head) {
   return round_up(head.elements * (head.arrays == 0 ? 2 : 1) * sizeof(double), kBlockAlignment);
 }
 
-std::uint64_t slot_bytes(const Sum::Head& head) {
+std::uint64_t slot_bytes(const Sum::Facts& head) {
   return array_bytes(head) * std::max(1u, head.arrays);
 }
 
@@ -134,7 +134,8 @@ std::vector<Sum*> Sums::all_of(std::uint32_t variable) {
 // The place of one that is not needed any more is not used again: blocks seldom change their size where they are summed up.
 Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t arrays) {
   if (Sum* const old = find(like.variable, like.rank, like.block)) old->head().kind = kDeadSum;
-  Sum::Head told{};
+  Sum::Facts told{};
+  told.kind = kLiveSum;
   told.variable = like.variable;
   told.rank = like.rank;
   told.client = like.client;
@@ -157,21 +158,9 @@ Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t array
   const auto [place, is_new] =
       sums_.insert_or_assign(Key{like.variable, like.rank, like.block}, Sum(std::move(*mapped)));
   Sum::Head& head = place->second.head();
-  head.bytes = told.bytes;
-  head.variable = told.variable;
-  head.rank = told.rank;
-  head.client = told.client;
-  head.block = told.block;
-  head.dims = told.dims;
-  head.has_position = told.has_position;
-  head.arrays = told.arrays;
-  head.extent = told.extent;
-  head.position = told.position;
-  head.global = told.global;
-  head.elements = told.elements;
+  static_cast<Sum::Facts&>(head) = told;
   head.slots[0].number.store(0);
   head.slots[1].number.store(0);
-  head.kind = kLiveSum;
   this->head().end.store(at + told.bytes);
   return &place->second;
 }

@@ -35,7 +35,6 @@ struct SumSlot {
   double time;                       ///< at the end of the last iteration that is in it
   double until;                      ///< the time that it has come to
   std::uint32_t is_whole;            ///< the period is over: what comes next begins a new one
-  std::uint32_t is_partial;          ///< the run began within the period
   std::int64_t
       told_in;  ///< 1 + the iteration in which it was told without a value of that; 0: none
 };
@@ -89,13 +88,15 @@ SlotPair<Slot> begin_slot(Slot (&slots)[2], std::int64_t iteration) noexcept {
 /// Of one block of one variable. Its data are two slots of `arrays` lists of doubles.
 class Sum {
  public:
-  struct Head {
+  struct Facts {
     std::uint64_t bytes;  ///< of the record, head included
     std::uint32_t kind, variable;
     std::int32_t rank;
     std::uint32_t client, block, dims, has_position, arrays;
     std::array<std::int64_t, kMaxDims> extent, position, global;
     std::uint64_t elements;
+  };
+  struct Head : Facts {
     SumSlot slots[2];
   };
 

@@ -20,12 +20,6 @@ using checkpoint::Checkpoint;
 constexpr char kVariable[] = "LEAT_RESTART";
 constexpr std::size_t kMostOffered = 8;
 
-std::string option_of(const model::Store& store, const char* name, const std::string& otherwise) {
-  const auto found = std::find_if(store.options.begin(), store.options.end(),
-                                  [name](const model::Option& each) { return each.name == name; });
-  return found == store.options.end() ? otherwise : found->value;
-}
-
 auto store_of(const model::Model& model) {
   return std::find_if(model.stores.begin(), model.stores.end(),
                       [](const model::Store& each) { return is_checkpoint(each); });
@@ -95,7 +89,7 @@ bool makes_checkpoints(const model::Model& model) { return store_of(model) != mo
 
 std::string parameter_told_of_end(const model::Model& model) {
   const auto store = store_of(model);
-  return store == model.stores.end() ? "" : option_of(*store, "tells", "");
+  return store == model.stores.end() ? "" : store->option("tells", "");
 }
 
 Result<RestartFacts> choose_checkpoint(const model::Model& model, const RunFacts& facts, Log& log) {
@@ -105,8 +99,8 @@ Result<RestartFacts> choose_checkpoint(const model::Model& model, const RunFacts
   const Result<Order> order = restart_order(std::getenv(kVariable));
   if (!order) return order.error();
   chosen.store = store->name;
-  chosen.folder = absolute(option_of(*store, "folder", model.name + ".checkpoint"));
-  chosen.copy = absolute(option_of(*store, "copy", ""));
+  chosen.folder = absolute(store->option("folder", model.name + ".checkpoint"));
+  chosen.copy = absolute(store->option("copy", ""));
   if (order->is_off) {
     chosen.why_none = std::string(kVariable) + " is \"off\"";
     return chosen;

@@ -475,9 +475,7 @@ class Startup {
   // Where a store goes on in the file of an earlier run, so do the periods that are in it.
   std::string saved_sums() const {
     const auto appends = [](const model::Store& store) {
-      return std::any_of(store.options.begin(), store.options.end(), [](const model::Option& each) {
-        return each.name == "append" && each.value == "true";
-      });
+      return store.option("append", "") == "true";
     };
     if (std::none_of(model_.stores.begin(), model_.stores.end(), appends)) return "";
     const std::string server =
