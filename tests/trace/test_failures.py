@@ -12,12 +12,20 @@ from nodes_run import NodesRun
 from trace_run import Trace, config, leat, write
 
 
-def await_slices(path, name, count):
-    """In the file, while the run goes on."""
+def await_slices(path, ranks_have, store_has):
+    """In the file, while the run goes on: of a server that is killed before, they would be missing."""
     until = time.monotonic() + LIMIT
-    while not path.exists() or Trace(path).count(name) < count:
-        assert time.monotonic() < until, f"{count} {name} do not come"
+    while True:
+        trace = Trace(path) if path.exists() else None
+        stored = [each.name for track in trace.all if track.name == "store out" for each in track.slices] if trace else []
+        if trace and all(trace.count(name) >= count for name, count in ranks_have.items()) and set(store_has) <= set(stored):
+            return
+        assert time.monotonic() < until, f"{ranks_have} and {store_has} do not come: {stored}"
         time.sleep(0.02)
+
+
+def iterations(numbers):
+    return {f"iteration {number}" for number in numbers}
 
 
 def test_it_opens_while_the_run_goes_on_and_after_everything_was_killed(tmp_path):
@@ -25,7 +33,7 @@ def test_it_opens_while_the_run_goes_on_and_after_everything_was_killed(tmp_path
     with Run(tmp_path, config(), ranks=2) as run:
         run.init()
         write(run, range(10))
-        await_slices(path, "leat_write b", 20)
+        await_slices(path, {"leat_write b": 20}, {"open"})
         run.kill_all()
         whole = path.read_bytes()
         trace = Trace(path)
@@ -54,7 +62,7 @@ def test_the_next_server_goes_on_in_the_same_file_behind_whole_packets(tmp_path)
     with Run(tmp_path, config(), ranks=2) as run:
         run.init()
         write(run, range(5))
-        await_slices(path, "leat_write b", 10)
+        await_slices(path, {"leat_write b": 10, "leat_end_iteration": 10}, iterations(range(5)))
         server = run.server()
         os.kill(server, signal.SIGKILL)
         await_death(server)
@@ -68,7 +76,7 @@ def test_the_next_server_goes_on_in_the_same_file_behind_whole_packets(tmp_path)
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == list(range(10))
     stored = [each.name for each in trace["store out"].slices if each.name.startswith("iteration")]
-    assert set(stored) == {f"iteration {i}" for i in range(10)}
+    assert set(stored) == iterations(range(10))
 
 
 def test_servers_of_two_nodes_write_two_files_that_become_one_trace(tmp_path):
