@@ -296,6 +296,10 @@ def test_a_second_place_that_cannot_be_written_is_told_and_the_first_is_there(tm
         write_checkpoint(run, 0)
         for _ in range(2):
             end_all(run)
+        until = time.monotonic() + LIMIT
+        while published(tmp_path / "shared") != [0]:
+            assert time.monotonic() < until, "the checkpoint does not come to its second place"
+            time.sleep(0.02)
         (tmp_path / "shared").rename(tmp_path / "gone")
         (tmp_path / "shared").write_text("a file")
         write_checkpoint(run, 3)
