@@ -286,6 +286,63 @@ class PhaseReader {
   Every every_;
 };
 
+std::string period_words(const Every& every) {
+  if (every.clock == Every::Clock::first) return "first";
+  if (every.clock == Every::Clock::last) return "last";
+  const char* const wall = every.clock == Every::Clock::wall ? " wall" : "";
+  std::string text;
+  for (const Every::Phase& phase : every.phases) {
+    text += (text.empty() ? "" : ", then ") + period_text(phase.period, " ") + wall;
+    if (phase.length) text += " for " + period_text(*phase.length, " ") + wall;
+  }
+  return text;
+}
+
+// Letters and digits as they are; comparisons as words.
+std::string condition_file_text(const std::string& condition) {
+  static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {">=", "ge"}, {"<=", "le"}, {"==", "eq"}, {"!=", "ne"}, {"&&", "and"},
+      {"||", "or"}, {">", "gt"},  {"<", "lt"},  {"+", "plus"}};
+  std::string text;
+  const auto add = [&](std::string_view word, bool is_apart) {
+    const bool has_end = text.empty() || text.back() == '-';
+    if (is_apart && !has_end) text += '-';
+    text += word;
+    if (is_apart && !word.empty()) text += '-';
+  };
+  for (std::size_t at = 0; at < condition.size();) {
+    const auto word = std::find_if(std::begin(kWords), std::end(kWords), [&](const auto& each) {
+      return condition.compare(at, each.first.size(), each.first) == 0;
+    });
+    if (word != std::end(kWords)) {
+      add(word->second, true);
+      at += word->first.size();
+      continue;
+    }
+    const char c = condition[at++];
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+    add(is_plain ? std::string_view(&c, 1) : std::string_view(), !is_plain);
+  }
+  while (text.ends_with('-')) text.pop_back();
+  return text;
+}
+
+std::string period_file_text(const Every& every) {
+  if (every.clock == Every::Clock::first) return "first";
+  if (every.clock == Every::Clock::last) return "last";
+  std::string text;
+  for (const Every::Phase& phase : every.phases) {
+    text += (text.empty() ? "" : "-") + period_text(phase.period, "");
+    if (phase.length) text += "-" + period_text(*phase.length, "");
+  }
+  return every.clock == Every::Clock::wall ? text + "-wall" : text;
+}
+
+bool is_each_iteration(const Every& every) {
+  return every.clock == Every::Clock::iterations && every.phases.size() == 1 &&
+         every.phases[0].period.count == 1;
+}
+
 }  // namespace
 
 Result<Every> parse_every(std::string_view text) {
@@ -308,26 +365,15 @@ Result<Every> parse_every(std::string_view text) {
 }
 
 std::string to_text(const Every& every) {
-  if (every.clock == Every::Clock::first) return "first";
-  if (every.clock == Every::Clock::last) return "last";
-  const char* const wall = every.clock == Every::Clock::wall ? " wall" : "";
-  std::string text;
-  for (const Every::Phase& phase : every.phases) {
-    text += (text.empty() ? "" : ", then ") + period_text(phase.period, " ") + wall;
-    if (phase.length) text += " for " + period_text(*phase.length, " ") + wall;
-  }
-  return text;
+  if (every.condition.empty()) return period_words(every);
+  const std::string when = "when " + every.condition;
+  return is_each_iteration(every) ? when : period_words(every) + " " + when;
 }
 
-std::string file_name_text(const Every& every) {
-  if (every.clock == Every::Clock::first) return "first";
-  if (every.clock == Every::Clock::last) return "last";
-  std::string text;
-  for (const Every::Phase& phase : every.phases) {
-    text += (text.empty() ? "" : "-") + period_text(phase.period, "");
-    if (phase.length) text += "-" + period_text(*phase.length, "");
-  }
-  return every.clock == Every::Clock::wall ? text + "-wall" : text;
+std::string file_name_text(const Every& every, const std::string& word) {
+  if (every.condition.empty()) return word + "-" + period_file_text(every);
+  const std::string when = "when-" + condition_file_text(every.condition);
+  return is_each_iteration(every) ? when : word + "-" + period_file_text(every) + "-" + when;
 }
 
 std::optional<double> seconds_of(const Period& period) {
@@ -340,7 +386,8 @@ std::optional<double> seconds_of(const Period& period) {
 }
 
 std::int64_t iterations_of(const Every& every) {
-  const bool is_one = every.clock == Every::Clock::iterations && every.phases.size() == 1;
+  const bool is_one = every.clock == Every::Clock::iterations && every.phases.size() == 1 &&
+                      every.condition.empty();
   return is_one ? every.phases[0].period.count : 0;
 }
 

@@ -34,6 +34,7 @@ struct Every {
 
   Clock clock = Clock::iterations;
   std::vector<Phase> phases;  ///< none for first and last
+  std::string condition{};    ///< "", or what has to hold besides, as when="..." has it
 
   bool operator==(const Every&) const = default;
 };
@@ -43,12 +44,12 @@ struct Every {
 /// have at most 15 digits and 9 decimals. The error says what was found, and what is possible.
 Result<Every> parse_every(std::string_view text);
 
-/// What parse_every() reads as the same, in the shortest words: "6 h", "1 h for 5 d, then 3 h".
+/// What parse_every() reads as the same, in the shortest words: "6 h", "1 h for 5 d, then 3 h"; and the condition, "10 when max(T) > 5".
 std::string to_text(const Every& every);
-/// For the name of a file: "6h", "1mo", "1h-5d-3h", "10min-wall".
-std::string file_name_text(const Every& every);
+/// For the name of a file, behind `word`: "every-6h", "every-1mo", "every-1h-5d-3h", "every-10min-wall", "when-max-T-gt-5".
+std::string file_name_text(const Every& every, const std::string& word);
 
-/// N of one that is N iterations and nothing else; 0 for others.
+/// N of one that is N iterations and nothing else, no condition either; 0 for others.
 std::int64_t iterations_of(const Every& every);
 /// Seconds of a period of fixed length; nothing for iterations, months and years.
 std::optional<double> seconds_of(const Period& period);

@@ -16,6 +16,7 @@
 #include "lib/model/every.hpp"
 #include "lib/model/physical_units.hpp"
 #include "lib/model/selection.hpp"
+#include "lib/model/space_reduction.hpp"
 
 namespace leat::model {
 
@@ -191,15 +192,31 @@ struct Derived {
   };
 
   ArrayExpression expression;
-  std::vector<Input> inputs;        ///< by the names of the expression
-  std::uint32_t main = 0;           ///< the variable whose blocks are those of this one
-  std::vector<Selected> selection;  ///< of each dimension of that; none: all of it
+  std::vector<Input> inputs;                ///< by the names of the expression
+  std::uint32_t main = 0;                   ///< the variable whose blocks are those of this one
+  std::vector<Selected> selection;          ///< of each dimension of that; none: all of it
+  std::optional<SpaceReduction> reduction;  ///< of what is selected, over all ranks of the run
+  /// Of `reduction`, by dimension of what is selected: values along it become one.
+  std::vector<std::uint8_t> is_reduced;
   Operation operation = Operation::instant;
   std::uint32_t period = 0;              ///< number in Model::periods
   std::optional<ScalarType> store_type;  ///< none: double, or that of what it is made of
   UnitChange change;                     ///< of what it comes to, to what is stored
+  int keep_bits = 0;                     ///< of the mantissa, rounded; 0: all
 
   bool is_over_time() const noexcept { return operation != Operation::instant; }
+};
+
+/// when="max(T) > 1000": single values, parameters and events, by which it holds in an iteration or not.
+struct Condition {
+  enum class Kind { variable, parameter, event };
+  struct Input {
+    Kind kind = Kind::variable;
+    std::uint32_t number = 0;  ///< of that
+  };
+
+  ArrayExpression expression;
+  std::vector<Input> inputs;  ///< by the names of the expression
 };
 
 struct Variable : VariableFields {
@@ -209,7 +226,9 @@ struct Variable : VariableFields {
   Centering centering = Centering::zonal;
   std::vector<Centering> centerings;  ///< on a uniform mesh: along each dimension; else empty
   std::vector<std::uint32_t> stores;  ///< which stores take it
-  std::vector<Option> options;        ///< what a store may want to know: compression, ...
+  /// Of one that ranks write: stores take it in iterations that are due by this of Model::periods.
+  std::optional<std::uint32_t> period;
+  std::vector<Option> options;  ///< what a store may want to know: compression, ...
   SourceLocation where;
 };
 
@@ -297,7 +316,8 @@ struct Model : SimulationFields {
   std::vector<Layout> layouts;
   std::vector<Mesh> meshes;
   std::vector<Variable> variables;
-  std::vector<Every> periods;  ///< that variables and stores have, each once
+  std::vector<Every> periods;                        ///< that variables and stores have, each once
+  std::vector<std::optional<Condition>> conditions;  ///< by period: of those that have one
   std::vector<std::uint32_t>
       derived_order;  ///< derived variables, each after those that it is made of
   std::vector<Store> stores;

@@ -34,8 +34,17 @@ class DerivedReader {
       : context_(context), model_(context.model), states_(context.to_derive.size(), State::new_) {}
 
   void run() {
-    for (std::size_t i = 0; i < context_.to_derive.size(); ++i) read(i);
+    std::size_t read_so_far = 0;
+    const auto read_new = [&] {
+      states_.resize(context_.to_derive.size());
+      for (; read_so_far < context_.to_derive.size(); ++read_so_far) read(read_so_far);
+    };
+    read_new();
+    read_conditions(context_);
+    read_new();  // what stands in those
+    model_.conditions.resize(model_.periods.size());
     for (std::size_t i = 0; i < context_.to_derive.size(); ++i) settle(i);
+    check_conditions(context_);
   }
 
  private:
@@ -45,7 +54,7 @@ class DerivedReader {
 
   void error(std::size_t i, const std::string& message) {
     states_[i] = State::refused;
-    context_.error(context_.to_derive[i].where,
+    context_.error(context_.to_derive[i].expression.where,
                    "variable \"" + variable_of(i).name + "\": " + message);
   }
 
@@ -53,9 +62,9 @@ class DerivedReader {
   void read(std::size_t i) {
     const ToDerive& told = context_.to_derive[i];
     Derived& derived = *variable_of(i).derived;
-    ParsedArrayExpression parsed = parse_array_expression(told.expression);
+    ParsedArrayExpression parsed = parse_array_expression(told.expression.text);
     if (!parsed.problem.empty())
-      return error(i, "expr=\"" + told.expression + "\": " + parsed.problem);
+      return error(i, "expr=\"" + told.expression.text + "\": " + parsed.problem);
     derived.expression = std::move(parsed.expression);
     for (const std::string& name : derived.expression.names) {
       if (const std::optional<Derived::Input> input = input_of(i, name))
@@ -67,23 +76,48 @@ class DerivedReader {
   void read_period(std::size_t i) {
     const ToDerive& told = context_.to_derive[i];
     Derived& derived = *variable_of(i).derived;
-    if (told.every.empty() && derived.is_over_time())
+    if (told.every.text.empty() && derived.is_over_time())
       return error(i, std::string("operation=\"") + word_of(derived.operation) +
                           "\" is over a period: say how long, as every=\"10\"");
     const std::optional<std::uint32_t> period =
-        period_of(context_, "variable \"" + variable_of(i).name + "\"",
-                  told.every.empty() ? "1" : told.every, told.where_every);
+        period_of(context_, "variable \"" + variable_of(i).name + "\"", told.every, told.when);
     if (!period) {
       states_[i] = State::refused;
       return;
     }
     derived.period = *period;
+    if (derived.is_over_time() && !told.when.text.empty())
+      return error(i,
+                   std::string("operation=\"") + word_of(derived.operation) +
+                       "\" is over whole periods, and when=\"...\" is for single iterations: take "
+                       "one of them away");
+    if (!told.reduce.text.empty()) read_reduction(i);
     const Every::Clock clock = model_.periods[*period].clock;
     if (derived.is_over_time() && clock != Every::Clock::iterations &&
         clock != Every::Clock::simulation)
       error(i, std::string("operation=\"") + word_of(derived.operation) +
                    "\" is over periods of iterations or of the simulation's time, and every=\"" +
-                   told.every + "\" is none");
+                   told.every.text + "\" is none");
+  }
+
+  void read_reduction(std::size_t i) {
+    const ToDerive& told = context_.to_derive[i];
+    Derived& derived = *variable_of(i).derived;
+    Result<SpaceReduction> parsed = parse_space_reduction(told.reduce.text);
+    if (!parsed) return refuse_reduction(i, parsed.error().message);
+    derived.reduction = std::move(*parsed);
+    if (derived.is_over_time())
+      refuse_reduction(i, std::string("operation=\"") + word_of(derived.operation) +
+                              "\" of it is of a second variable: <variable name=\"...\" expr=\"'" +
+                              variable_of(i).name + "'\" operation=\"" +
+                              word_of(derived.operation) + "\" every=\"...\"/>");
+  }
+
+  void refuse_reduction(std::size_t i, const std::string& why) {
+    states_[i] = State::refused;
+    const Said& said = context_.to_derive[i].reduce;
+    context_.error(said.where, "variable \"" + variable_of(i).name + "\": reduce=\"" + said.text +
+                                   "\": " + why);
   }
 
   std::optional<Derived::Input> input_of(std::size_t i, const std::string& name) {
@@ -98,7 +132,7 @@ class DerivedReader {
       std::vector<std::string> known = names_of(model_.variables);
       for (const std::string& each : names_of(model_.parameters)) known.push_back(each);
       std::erase(known, variable_of(i).name);
-      error(i, "\"" + name + "\" in expr=\"" + context_.to_derive[i].expression +
+      error(i, "\"" + name + "\" in expr=\"" + context_.to_derive[i].expression.text +
                    "\" is no variable and no parameter" + hint_of(name, known));
       return std::nullopt;
     }
@@ -122,7 +156,7 @@ class DerivedReader {
   void settle(std::size_t i) {
     if (states_[i] != State::new_) return;
     states_[i] = State::under_way;
-    for (const Derived::Input& input : variable_of(i).derived->inputs) {
+    for (const Derived::Input& input : needed_by(i)) {
       if (input.is_parameter || !model_.variables[input.number].derived) continue;
       const std::size_t other = number_of(input.number);
       if (states_[other] == State::under_way) return refuse_circle(other);
@@ -138,6 +172,18 @@ class DerivedReader {
     states_[i] = State::settled;
     context_.shapeless.erase(context_.to_derive[i].variable);
     model_.derived_order.push_back(context_.to_derive[i].variable);
+  }
+
+  // What it is made of, and what says when.
+  std::vector<Derived::Input> needed_by(std::size_t i) {
+    const Derived& derived = *variable_of(i).derived;
+    std::vector<Derived::Input> all = derived.inputs;
+    const std::optional<Condition>& condition = model_.conditions[derived.period];
+    for (const Condition::Input& each :
+         condition ? condition->inputs : std::vector<Condition::Input>()) {
+      if (each.kind == Condition::Kind::variable) all.push_back({false, each.number});
+    }
+    return all;
   }
 
   std::size_t number_of(std::uint32_t variable) const {
@@ -213,17 +259,19 @@ class DerivedReader {
       if (found == a.dimensions.end()) return refuse();
       // Names that somebody has given say what is along what.
       if (same_rank && is_named(a, d) && is_named(b, d) && found->name != own.name) return refuse();
-      const std::optional<std::int64_t> here = known(found->extent), there = known(own.extent);
-      if (found->ghost_low != own.ghost_low || found->ghost_high != own.ghost_high ||
-          (here && there && *here != *there))
-        return refuse();
+      const std::optional<std::int64_t> here = interior(*found), there = interior(own);
+      if (here && there && *here != *there) return refuse();
+      if (found->ghost_low != own.ghost_low || found->ghost_high != own.ghost_high)
+        variable_of(i).derived->selection.resize(a.dimensions.size());  // all of it, without ghosts
     }
   }
 
-  std::optional<std::int64_t> known(const Expression& extent) const {
-    if (extent.program.empty()) return std::nullopt;
-    const ExpressionValue value = IntegerValues(model_.parameters).evaluate(extent);
-    return value.fault == ExpressionFault::none ? std::optional(value.value) : std::nullopt;
+  // Without ghosts.
+  std::optional<std::int64_t> interior(const Dimension& dimension) const {
+    if (dimension.extent.program.empty()) return std::nullopt;
+    const ExpressionValue value = IntegerValues(model_.parameters).evaluate(dimension.extent);
+    if (value.fault != ExpressionFault::none) return std::nullopt;
+    return value.value - dimension.ghost_low - dimension.ghost_high;
   }
 
   void take_after(std::size_t i, const Variable& main) {
@@ -247,15 +295,17 @@ class DerivedReader {
     const bool is_exact =
         layout_of(main).type != ScalarType::int64 && layout_of(main).type != ScalarType::uint64;
     const bool keeps_type =
-        is_same && variable.derived->change.is_none() &&
+        is_same && variable.derived->change.is_none() && keeps_values(*variable.derived) &&
         (operation == Operation::instant ||
          (is_exact && (operation == Operation::minimum || operation == Operation::maximum)));
     ScalarType type = keeps_type ? layout_of(main).type : ScalarType::float64;
     if (variable.derived->store_type) type = *variable.derived->store_type;
     if (!is_number_type(type))
       return error(i, "store-type is a type of real numbers or of integers");
+    if (!told.keep_bits.text.empty()) read_keep_bits(i, type);
     const std::uint32_t whole = main.layout;
-    if (!told.select.empty()) read_selection(i, whole);
+    if (!told.select.text.empty()) read_selection(i, whole);
+    if (variable.derived->reduction) settle_reduction(i, main);
     if (states_[i] == State::refused) return;
     variable.layout = variable.derived->selection.empty() ? layout_like(whole, type, variable.name)
                                                           : selected_layout(i, whole, type);
@@ -272,7 +322,79 @@ class DerivedReader {
         warn(i,
              "\"" + model_.variables[each.number].name +
                  "\" has a value in the last iteration of each of its periods alone, and every=\"" +
-                 context_.to_derive[i].every + "\" may never meet one: leave every out");
+                 context_.to_derive[i].every.text + "\" may never meet one: leave every out");
+    }
+  }
+
+  void read_keep_bits(std::size_t i, ScalarType type) {
+    const Said& said = context_.to_derive[i].keep_bits;
+    Variable& variable = variable_of(i);
+    const bool is_real = type == ScalarType::float32 || type == ScalarType::float64;
+    const int most = type == ScalarType::float32 ? 23 : 52;
+    const int bits = std::atoi(said.text.c_str());
+    if (!is_real || bits < 1 || bits > most) {
+      states_[i] = State::refused;
+      return context_.error(
+          said.where, "variable \"" + variable.name + "\": keep-bits=\"" + said.text + "\": " +
+                          (is_real ? "the mantissa of " + std::string(scalar_name(type)) +
+                                         " has 1 to " + std::to_string(most) + " bits to keep"
+                                   : std::string(scalar_name(type)) + " has no mantissa"));
+    }
+    variable.derived->keep_bits = bits;
+    variable.comment += (variable.comment.empty() ? "" : "; ") + ("rounded to " + said.text) +
+                        " bits of the mantissa";
+  }
+
+  static bool keeps_values(const Derived& derived) {
+    return !derived.reduction || derived.reduction->operation == SpaceOperation::minimum ||
+           derived.reduction->operation == SpaceOperation::maximum;
+  }
+
+  // What is reduced has been selected before: all of it without ghosts, where nothing else is said.
+  void settle_reduction(std::size_t i, const Variable& main) {
+    Variable& variable = variable_of(i);
+    Derived& derived = *variable.derived;
+    const std::vector<Dimension>& dimensions = layout_of(main).dimensions;
+    if (derived.selection.empty()) derived.selection.resize(dimensions.size());
+    std::vector<std::string>& along = derived.reduction->along;
+    for (const std::string& each : along) {
+      const std::size_t d = index_of(dimensions, each);
+      if (d == dimensions.size() || derived.selection[d].is_one)
+        return refuse_reduction(
+            i, "there is no dimension \"" + each + "\"" + did_you_mean(each, names_of(dimensions)));
+    }
+    std::string names;
+    for (std::size_t d = 0; d < dimensions.size(); ++d) {
+      if (derived.selection[d].is_one) continue;
+      const bool is_taken =
+          along.empty() || std::count(along.begin(), along.end(), dimensions[d].name) > 0;
+      derived.is_reduced.push_back(is_taken);
+      if (is_taken) names += dimensions[d].name + ": ";
+    }
+    const bool is_whole = std::count(derived.is_reduced.begin(), derived.is_reduced.end(), 0) == 0;
+    if (!is_whole && !layout_of(main).has_global)
+      return refuse_reduction(
+          i, "what is left has a place in the whole only where the layout of \"" + main.name +
+                 "\" says global=\"...\"");
+    const SpaceOperation operation = derived.reduction->operation;
+    const bool adds = operation == SpaceOperation::mean || operation == SpaceOperation::sum;
+    if (adds && main.mesh && model_.meshes[*main.mesh].kind == MeshKind::amr)
+      return refuse_reduction(i, "levels of the amr mesh \"" + model_.meshes[*main.mesh].name +
+                                     "\" lie over each other: their values cannot be added up");
+    variable.mesh.reset();
+    add_space_method(&variable, names);
+  }
+
+  // Source: CF Conventions 1.8, section 7.3.
+  static void add_space_method(Variable* variable, const std::string& names) {
+    static const std::pair<SpaceOperation, const char*> kMethods[] = {
+        {SpaceOperation::mean, "mean"},
+        {SpaceOperation::minimum, "minimum"},
+        {SpaceOperation::maximum, "maximum"},
+        {SpaceOperation::sum, "sum"}};
+    for (const auto& [operation, method] : kMethods) {
+      if (operation != variable->derived->reduction->operation || names.empty()) continue;
+      variable->cell_methods += (variable->cell_methods.empty() ? "" : " ") + names + method;
     }
   }
 
@@ -281,10 +403,10 @@ class DerivedReader {
     Variable& variable = variable_of(i);
     const auto refuse = [&](const std::string& why) {
       states_[i] = State::refused;
-      context_.error(told.where_select,
-                     "variable \"" + variable.name + "\": select=\"" + told.select + "\": " + why);
+      context_.error(told.select.where, "variable \"" + variable.name + "\": select=\"" +
+                                            told.select.text + "\": " + why);
     };
-    const Result<std::vector<SelectedDimension>> parsed = parse_selection(told.select);
+    const Result<std::vector<SelectedDimension>> parsed = parse_selection(told.select.text);
     if (!parsed) return refuse(parsed.error().message);
     const std::vector<Dimension>& dimensions = model_.layouts[whole].dimensions;
     std::vector<Selected> all(dimensions.size());
@@ -312,11 +434,18 @@ class DerivedReader {
     layout.name = variable.name;
     layout.type = type;
     layout.dimensions.clear();
+    std::size_t kept = 0;
     for (std::size_t d = 0; d < model_.layouts[whole].dimensions.size(); ++d) {
       const Selected& part = variable.derived->selection[d];
       if (part.is_one) continue;
+      const std::vector<std::uint8_t>& is_reduced = variable.derived->is_reduced;
+      if (kept < is_reduced.size() && is_reduced[kept++] != 0) continue;
       Dimension dimension = model_.layouts[whole].dimensions[d];
+      const std::int64_t ghosts = dimension.ghost_low + dimension.ghost_high;
       dimension.ghost_low = dimension.ghost_high = 0;
+      if (part.is_all() && ghosts > 0 && !dimension.varying)
+        dimension.extent =
+            expression_of("(" + dimension.extent.text + ")-" + std::to_string(ghosts));
       if (!part.is_all()) {
         // Blocks have what lies in them; the server says how much that is.
         dimension.varying = false;
@@ -326,7 +455,8 @@ class DerivedReader {
       }
       layout.dimensions.push_back(std::move(dimension));
     }
-    if (layout.dimensions.empty()) layout.has_global = false;
+    if (variable.derived->reduction) layout.blocks = 1;
+    if (layout.dimensions.empty()) layout.has_global = variable.derived->reduction.has_value();
     model_.layouts.push_back(std::move(layout));
     return static_cast<std::uint32_t>(model_.layouts.size() - 1);
   }
@@ -335,6 +465,10 @@ class DerivedReader {
     const std::string end = part.end ? std::to_string(*part.end) : "(" + whole.text + ")";
     const std::string text = "(" + end + "-" + std::to_string(part.first) + "+" +
                              std::to_string(part.step - 1) + ")/" + std::to_string(part.step);
+    return expression_of(text);
+  }
+
+  Expression expression_of(const std::string& text) const {
     return {text, parse_expression(text, model_.parameters).program};
   }
 
@@ -348,13 +482,13 @@ class DerivedReader {
       units.push_back(each.is_parameter ? "" : model_.variables[each.number].unit);
     if (!units_) units_ = std::make_unique<PhysicalUnits>();
     UnitFinding found = units_->of(derived.expression, units);
-    if (!found.problem.empty()) warn(i, "expr=\"" + told.expression + "\": " + found.problem);
+    if (!found.problem.empty()) warn(i, "expr=\"" + told.expression.text + "\": " + found.problem);
     if (derived.expression.is_name()) found.unit = units[0];
     if (derived.operation == Operation::variance && !found.unit.empty())
       found.unit = "(" + found.unit + ")2";
     if (!told.has_unit) variable.unit = found.unit;
     if (told.has_unit && !found.unit.empty()) compare_units(i, found.unit);
-    if (!told.unit_out.empty()) convert(i);
+    if (!told.unit_out.text.empty()) convert(i);
   }
 
   void compare_units(std::size_t i, const std::string& comes_to) {
@@ -362,7 +496,7 @@ class DerivedReader {
     if (!units_->is_unit(said) || !units_->is_unit(comes_to)) return;
     const std::optional<UnitChange> change = units_->change(comes_to, said);
     if (change && std::fabs(change->scale - 1) < 1e-12 && std::fabs(change->offset) < 1e-12) return;
-    warn(i, "unit=\"" + said + "\", and expr=\"" + context_.to_derive[i].expression +
+    warn(i, "unit=\"" + said + "\", and expr=\"" + context_.to_derive[i].expression.text +
                 "\" comes to \"" + comes_to +
                 (change ? "\": nothing is converted; write unit-out=\"" + said +
                               "\" in place of unit to have it so"
@@ -375,30 +509,30 @@ class DerivedReader {
     const Operation operation = variable.derived->operation;
     std::string from = variable.unit;
     if (from.empty())
-      return refuse_unit(
-          i, "the unit of expr=\"" + told.expression + "\" is not known: say it with unit=\"...\"");
-    std::optional<UnitChange> change = units_->change(from, told.unit_out);
+      return refuse_unit(i, "the unit of expr=\"" + told.expression.text +
+                                "\" is not known: say it with unit=\"...\"");
+    std::optional<UnitChange> change = units_->change(from, told.unit_out.text);
     if (!change && operation == Operation::variance)
-      change = units_->change(from, "(" + told.unit_out + ")2");
+      change = units_->change(from, "(" + told.unit_out.text + ")2");
     if (!change)
-      return refuse_unit(i, "\"" + from + "\" is not converted to \"" + told.unit_out +
+      return refuse_unit(i, "\"" + from + "\" is not converted to \"" + told.unit_out.text +
                                 "\" by UDUNITS: they are no units, or of different quantities");
     if (change->offset != 0 && operation == Operation::accumulate)
-      return refuse_unit(i, "a sum in \"" + from + "\" is none in \"" + told.unit_out +
+      return refuse_unit(i, "a sum in \"" + from + "\" is none in \"" + told.unit_out.text +
                                 "\", which begins elsewhere");
     if (operation == Operation::variance) change->offset = 0;
     variable.derived->change = *change;
-    variable.unit = told.unit_out;
+    variable.unit = told.unit_out.text;
   }
 
   void refuse_unit(std::size_t i, const std::string& why) {
     states_[i] = State::refused;
-    context_.error(context_.to_derive[i].where_unit_out,
+    context_.error(context_.to_derive[i].unit_out.where,
                    "variable \"" + variable_of(i).name + "\": unit-out: " + why);
   }
 
   void warn(std::size_t i, const std::string& message) {
-    context_.out.warning(context_.to_derive[i].where,
+    context_.out.warning(context_.to_derive[i].expression.where,
                          "variable \"" + variable_of(i).name + "\": " + message);
   }
 
@@ -436,12 +570,12 @@ class DerivedReader {
 }  // namespace
 
 std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& who,
-                                       const std::string& text, const SourceLocation& where) {
+                                       const Said& said, const Said& when) {
   const auto refuse = [&](const std::string& why) -> std::optional<std::uint32_t> {
-    context.error(where, who + ": every=\"" + text + "\": " + why);
+    context.error(said.where, who + ": every=\"" + said.text + "\": " + why);
     return std::nullopt;
   };
-  const Result<Every> every = parse_every(text);
+  Result<Every> every = parse_every(said.text.empty() ? "1" : said.text);
   if (!every) return refuse(every.error().message);
   if (every->clock == Every::Clock::last)
     return refuse("which iteration is the last is known when the run is over");
@@ -454,10 +588,12 @@ std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& 
     const std::string why = why_no_marks(*every, Calendar(time->unit, time->calendar));
     if (!why.empty()) return refuse(why);
   }
+  every->condition = when.text;
   std::vector<Every>& all = context.model.periods;
   const auto found = std::find(all.begin(), all.end(), *every);
   const auto number = static_cast<std::uint32_t>(found - all.begin());
   if (found == all.end()) all.push_back(*every);
+  if (!when.text.empty()) context.conditions.push_back({number, when, who});
   return number;
 }
 

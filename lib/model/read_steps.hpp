@@ -23,13 +23,24 @@
 
 namespace leat::model {
 
+/// The text of an attribute; "" where there is none.
+struct Said {
+  std::string text;
+  SourceLocation where;
+};
+
+/// when="..." of something that has the period of this number.
+struct ToCondition {
+  std::uint32_t period = 0;
+  Said text;
+  std::string who;
+};
+
 /// A variable that is made of others, as it was read: what they are is known when all have been.
 struct ToDerive {
   std::uint32_t variable = 0;
   std::string group;  ///< whose variables it may name without it: "fields/", or ""
-  std::string expression, every, unit_out, select;
-  SourceLocation where, where_every, where_unit_out,
-      where_select;  ///< of the expression, and of the others
+  Said expression, every, when, unit_out, select, reduce, keep_bits;
   bool has_mesh = false, has_unit = false, has_centering = false;
 };
 
@@ -39,6 +50,7 @@ struct ReadContext {
   Model& model;
   std::set<std::uint32_t> shapeless{};  ///< variables whose layout was refused, and stands for none
   std::vector<ToDerive> to_derive{};
+  std::vector<ToCondition> conditions{};
 
   void error(const SourceLocation& where, std::string message) {
     out.error(where, std::move(message));
@@ -60,15 +72,20 @@ void check_places(ReadContext& context, const XmlElement& root);
 void read_meshes(ReadContext& context, const XmlElement& root);
 /// After layouts, meshes and stores.
 void read_variables(ReadContext& context, const XmlElement& root);
-/// What variables with expr="..." are made of. After the variables.
+/// What variables with expr="..." are made of, and conditions. After variables and events.
 void read_derived(ReadContext& context);
 /// What meshes need to know of variables, and whether they fit together. After the variables.
 void link_meshes(ReadContext& context, const XmlElement& root);
 
-/// The number of the period that every="..." says, of a store or variable that is called `who`; nothing
-/// where it says none, which is an error at `where` then. After the parameters.
+/// The number of the period that every="..." and when="..." say, of a store or variable that is called `who`; nothing
+/// where `every` says none, which is an error then. After the parameters.
 std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& who,
-                                       const std::string& text, const SourceLocation& where);
+                                       const Said& every, const Said& when);
+/// What conditions are made of. max(T), min(T), mean(T) and sum(T) in them become variables to derive, of these names, without store. After
+/// variables and events.
+void read_conditions(ReadContext& context);
+/// That variables in them have one value for all of the run. After these have their shapes.
+void check_conditions(ReadContext& context);
 /// A store whose variables have several time axes becomes several, each with a file. At last.
 void give_each_file_one_time_axis(ReadContext& context);
 
@@ -86,6 +103,7 @@ class Attributes {
   std::string text(std::string_view name) const;
   /// Of the attribute, else of the element.
   const SourceLocation& where(std::string_view name) const;
+  Said said(std::string_view name) const { return {text(name), where(name)}; }
 
   /// Sets all fields of fields.def: of a struct of the model, or of one that it is made of.
   template <class Fields>

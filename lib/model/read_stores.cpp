@@ -121,18 +121,19 @@ void read_schedule(ReadContext& context, Store& store, const Attributes& attribu
 void read_when(ReadContext& context, Store* store, const Attributes& attributes) {
   const std::string who = "store \"" + store->name + "\"";
   const std::optional<std::uint32_t> period =
-      period_of(context, who, store->when, attributes.where("every"));
+      period_of(context, who, attributes.said("every"), attributes.said("when"));
   if (!period) return;
   const std::int64_t iterations = iterations_of(context.model.periods[*period]);
   store->every = std::max<std::int64_t>(1, iterations);
   if (iterations > 0) return;
+  if (attributes.given("when")) store->when = to_text(context.model.periods[*period]);
   store->due = period;
   if (store->runs == Schedule::sync)
     context.error(
-        attributes.where("every"),
+        attributes.where(attributes.given("when") ? "when" : "every"),
         who +
             " has runs=\"sync\": in which iterations the simulation waits has to be known "
-            "before; give a number of iterations as every=\"...\"");
+            "before; give a number of iterations as every=\"...\", and no when=\"...\"");
 }
 
 void read_store(ReadContext& context, const XmlElement& element) {

@@ -24,6 +24,7 @@ struct Defaults {
   std::optional<std::vector<std::uint32_t>> stores;
   std::string unit;
   std::optional<Option> compression;
+  Said every, when;
   std::optional<std::uint32_t> mesh;
   std::optional<Centering> centering;
 };
@@ -62,6 +63,8 @@ class VariableReader {
     if (attributes.has("compression"))
       defaults.compression = {"compression", attributes.text("compression"),
                               attributes.where("compression")};
+    if (attributes.given("every")) defaults.every = attributes.said("every");
+    if (attributes.given("when")) defaults.when = attributes.said("when");
     if (attributes.has("mesh")) defaults.mesh = named("mesh", model_.meshes, attributes);
     if (attributes.has("centering"))
       defaults.centering = value_of<Centering>(attributes.text("centering"));
@@ -87,9 +90,26 @@ class VariableReader {
     if (!attributes.given("name")) return;
     if (attributes.has("expr")) return derived(std::move(variable), attributes, group, values);
     refuse_without_expression(variable, attributes);
+    read_every(&variable, attributes, values);
     if (!values.layout) no_layout(variable);
     if (!has_layout) context_.shapeless.insert(static_cast<std::uint32_t>(model_.variables.size()));
     add(std::move(variable), attributes.where("name"));
+  }
+
+  // What is written once is in the files whenever that is.
+  void read_every(Variable* variable, const Attributes& attributes, const Defaults& values) {
+    for (const char* each : {"every", "when"}) {
+      if (attributes.has(each) && !variable->time_varying)
+        context_.error(attributes.where(each), "variable \"" + variable->name +
+                                                   "\" has time-varying=\"false\", and is written "
+                                                   "once: take " +
+                                                   each + " away");
+    }
+    if ((values.every.text.empty() && values.when.text.empty()) || !variable->time_varying) return;
+    variable->period =
+        period_of(context_, "variable \"" + variable->name + "\"", values.every, values.when);
+    if (variable->period && iterations_of(context_.model.periods[*variable->period]) == 1)
+      variable->period.reset();
   }
 
   // Its layout is that of what it is made of.
@@ -107,19 +127,18 @@ class VariableReader {
       variable.derived->store_type = scalar_from_name(attributes.text("store-type"));
     const auto number = static_cast<std::uint32_t>(model_.variables.size());
     context_.shapeless.insert(number);
-    ToDerive told{number,
-                  group.prefix,
-                  attributes.text("expr"),
-                  attributes.text("every"),
-                  attributes.text("unit-out"),
-                  attributes.text("select"),
-                  attributes.where("expr"),
-                  attributes.where("every"),
-                  attributes.where("unit-out"),
-                  attributes.where("select"),
-                  values.mesh.has_value(),
-                  !values.unit.empty(),
-                  values.centering.has_value()};
+    ToDerive told{.variable = number,
+                  .group = group.prefix,
+                  .expression = attributes.said("expr"),
+                  .every = values.every,
+                  .when = values.when,
+                  .unit_out = attributes.said("unit-out"),
+                  .select = attributes.said("select"),
+                  .reduce = attributes.said("reduce"),
+                  .keep_bits = attributes.said("keep-bits"),
+                  .has_mesh = values.mesh.has_value(),
+                  .has_unit = !values.unit.empty(),
+                  .has_centering = values.centering.has_value()};
     context_.to_derive.push_back(std::move(told));
     const std::size_t before = model_.variables.size();
     add(std::move(variable), attributes.where("name"));
@@ -127,7 +146,8 @@ class VariableReader {
   }
 
   void refuse_without_expression(const Variable& variable, const Attributes& attributes) {
-    for (const char* each : {"operation", "every", "store-type", "unit-out", "select"}) {
+    for (const char* each :
+         {"operation", "store-type", "unit-out", "select", "reduce", "keep-bits"}) {
       if (!attributes.has(each)) continue;
       context_.error(attributes.where(each),
                      "variable \"" + variable.name + "\" has " + each +

@@ -37,10 +37,13 @@ class AxisDivider {
   RowKind kind_of(const Variable& variable, const Store& store) const {
     const RowKind of_store{
         false, store.due ? to_text(model_.periods[*store.due]) : std::to_string(store.every)};
-    if (!variable.derived) return of_store;
-    const Every& every = model_.periods[variable.derived->period];
-    const bool is_each = iterations_of(every) == 1 && !variable.derived->is_over_time();
-    return is_each ? of_store : RowKind{variable.derived->is_over_time(), to_text(every)};
+    const std::optional<std::uint32_t> own =
+        variable.derived ? variable.derived->period : variable.period;
+    if (!own) return of_store;
+    const Every& every = model_.periods[*own];
+    const bool is_over_time = variable.derived && variable.derived->is_over_time();
+    const bool is_each = iterations_of(every) == 1 && !is_over_time;
+    return is_each ? of_store : RowKind{is_over_time, to_text(every)};
   }
 
   std::uint32_t period_of_kind(const RowKind& kind) const {
@@ -50,8 +53,8 @@ class AxisDivider {
   }
 
   std::string suffix_of(const RowKind& kind) const {
-    return (kind.over_time ? "-over-" : "-every-") +
-           file_name_text(model_.periods[period_of_kind(kind)]);
+    return "-" +
+           file_name_text(model_.periods[period_of_kind(kind)], kind.over_time ? "over" : "every");
   }
 
   std::vector<std::uint32_t> variables_in(std::uint32_t store) const {

@@ -5,6 +5,15 @@
 #include <numeric>
 
 namespace leat::model {
+namespace {
+
+// 1 where it is not due by numbers of iterations.
+std::int64_t own_step(const Model& model, const Variable& variable) {
+  return variable.period ? std::max<std::int64_t>(1, iterations_of(model.periods[*variable.period]))
+                         : 1;
+}
+
+}  // namespace
 
 std::vector<std::uint32_t> wanted_steps(const Model& model) {
   std::vector<std::uint32_t> steps;
@@ -13,9 +22,17 @@ std::vector<std::uint32_t> wanted_steps(const Model& model) {
     std::int64_t step = model.scripts.exist() ? 1 : 0;
     for (const std::uint32_t store : variable.stores) {
       // Whether one that awaits an event gets an iteration is known when that has ended.
-      step = std::gcd(step, model.stores[store].awaits_event ? 1 : model.stores[store].every);
+      const Store& taker = model.stores[store];
+      const std::int64_t due = taker.awaits_event ? 1 : taker.every;
+      step = std::gcd(step, std::lcm(due, own_step(model, variable)));
     }
     steps.push_back(static_cast<std::uint32_t>(step));
+  }
+  for (const std::optional<Condition>& condition : model.conditions) {
+    for (const Condition::Input& input :
+         condition ? condition->inputs : std::vector<Condition::Input>()) {
+      if (input.kind == Condition::Kind::variable) steps[input.number] = 1;
+    }
   }
   // What others are made of is wanted when those are, who come after it.
   for (auto each = model.derived_order.rbegin(); each != model.derived_order.rend(); ++each) {

@@ -18,27 +18,6 @@
 namespace leat::server {
 namespace {
 
-std::string extents_text(const Block& block, std::size_t dims) {
-  std::string text;
-  for (std::size_t d = 0; d < dims; ++d) text += (d ? ", " : "") + std::to_string(block.extent[d]);
-  return "(" + text + ")";
-}
-
-bool has_same_extents(const Block& a, const Block& b, std::size_t dims) {
-  return std::equal(a.extent.begin(), a.extent.begin() + static_cast<std::ptrdiff_t>(dims),
-                    b.extent.begin());
-}
-
-std::array<std::int64_t, kMaxDims> steps_in_order(const Block& block, std::size_t dims) {
-  std::array<std::int64_t, kMaxDims> steps{};
-  std::int64_t step = 1;
-  for (std::size_t d = dims; d-- > 0;) {
-    steps[d] = step;
-    step *= block.extent[d];
-  }
-  return steps;
-}
-
 // Sums are of these: others begin anew.
 std::string definitions_of(const model::Model& model) {
   std::string text;
@@ -50,6 +29,27 @@ std::string definitions_of(const model::Model& model) {
   }
   for (const model::Variable& each : model.variables) text += each.name + "\n";  // their numbers
   return text;
+}
+
+BlockProblem lost_block(const Block& block, std::uint32_t variable, const std::string& what) {
+  return {block.client, block.rank, variable, block.block, what, block.bytes};
+}
+
+bool happens(const Iteration& iteration, std::uint32_t event) {
+  return std::any_of(iteration.signals.begin(), iteration.signals.end(),
+                     [&](const Signal& each) { return each.event == event; });
+}
+
+bool is_changed(const model::Derived& derived) {
+  return !derived.change.is_none() || derived.keep_bits > 0;
+}
+
+// To what is stored.
+void change(const model::Derived& derived, const double* values, std::int64_t count, double* to) {
+  const bool is_unit = !derived.change.is_none();
+  for (std::int64_t i = 0; i < count; ++i)
+    to[i] = is_unit ? values[i] * derived.change.scale + derived.change.offset : values[i];
+  if (derived.keep_bits > 0) keep_bits(derived.keep_bits, count, to);
 }
 
 std::size_t checkpoints_kept(const model::Store& store) {
@@ -75,10 +75,12 @@ struct Derivation::Made {
 
 Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, Files files,
                                                      std::shared_ptr<Log> log) {
-  const bool is_due_by_time =
+  const bool is_anything_due =
       std::any_of(model.stores.begin(), model.stores.end(),
-                  [](const model::Store& each) { return each.due.has_value(); });
-  if (model.derived_order.empty() && !is_due_by_time) return std::unique_ptr<Derivation>();
+                  [](const model::Store& each) { return each.due.has_value(); }) ||
+      std::any_of(model.variables.begin(), model.variables.end(),
+                  [](const model::Variable& each) { return each.period.has_value(); });
+  if (model.derived_order.empty() && !is_anything_due) return std::unique_ptr<Derivation>();
   Result<std::unique_ptr<Sums>> sums = Sums::open(files.sums, fnv1a(definitions_of(model)));
   if (!sums) return sums.error();
   return std::unique_ptr<Derivation>(
@@ -94,7 +96,11 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
       sums_(std::move(sums)),
       log_(std::move(log)),
       wanted_(model::wanted_steps(model)),
-      parameters_(model.parameters.size()) {
+      inputs_(model, from_) {
+  from_.parameters.resize(model.parameters.size());
+  for (std::uint32_t i = 0; i < model.conditions.size(); ++i) {
+    if (model.conditions[i]) conditions_.try_emplace(i, model.conditions[i]->expression);
+  }
   for (const std::uint32_t each : model.derived_order) {
     const model::Derived& derived = *model.variables[each].derived;
     evaluations_.try_emplace(each, derived.expression);
@@ -116,24 +122,28 @@ Derivation::Wrong Derivation::add_to(Iteration* iteration) {
   Wrong wrong;
   if (!std::exchange(is_begun_, true)) go_on_from(iteration->number);
   take_constants(*iteration);
-  blocks_.clear();
-  for (const Block& each : iteration->blocks) blocks_[each.variable].push_back(each);
-  for (const std::uint32_t each : constants_wanted_) blocks_[each] = constants(each);
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  from_.blocks.clear();
+  for (const Block& each : iteration->blocks) from_.blocks[each.variable].push_back(each);
+  for (const std::uint32_t each : constants_wanted_) from_.blocks[each] = constants(each);
+  for (std::size_t i = 0; i < from_.parameters.size(); ++i) {
     const bool has_value =
         i < iteration->parameters.size() && leat::is_set(iteration->parameters[i]);
-    parameters_[i] =
+    from_.parameters[i] =
         has_value ? as_real(iteration->parameters[i]) : std::numeric_limits<double>::quiet_NaN();
   }
   const TimeStep step = step_of(*iteration);
-  for (std::uint32_t i = 0; i < model_.periods.size(); ++i)
+  told_elsewhere_.clear();
+  for (std::uint32_t i = 0; i < model_.periods.size(); ++i) {
     iteration->due.push_back(periods_.is_due(i, step));
+    if (model_.conditions[i]) unsettled_.insert(i);
+  }
   for (const std::uint32_t each : model_.derived_order) {
     if (wanted_[each] > 0) derive(each, step, iteration, &wrong);
   }
+  while (!unsettled_.empty()) settle_condition(*unsettled_.begin(), iteration);
   if (!iteration->windows.empty()) {
     for (const std::uint32_t each : constants_wanted_) {
-      for (const Block& block : blocks_[each]) iteration->constants.push_back(block);
+      for (const Block& block : from_.blocks[each]) iteration->constants.push_back(block);
     }
   }
   save_with_checkpoint(*iteration);
@@ -223,8 +233,8 @@ TimeStep Derivation::step_of(const Iteration& iteration) {
   step.iteration = iteration.number;
   const SlotPair<ClockSlot> clock = begin_slot(sums_->clock(), iteration.number);
   const ClockSlot* const before = clock.before;
-  const double said =
-      model_.time ? parameters_[model_.time->parameter] : static_cast<double>(iteration.number);
+  const double said = model_.time ? from_.parameters[model_.time->parameter]
+                                  : static_cast<double>(iteration.number);
   const bool knows_before = before && (before->has_time != 0 || !model_.time);
   warn_of_time(iteration.number, said, knows_before ? before : nullptr);
   const bool is_said = std::isfinite(said);
@@ -298,47 +308,26 @@ void Derivation::take_constants(const Iteration& iteration) {
 void Derivation::derive(std::uint32_t variable, const TimeStep& step, Iteration* iteration,
                         Wrong* wrong) {
   const model::Derived& derived = *model_.variables[variable].derived;
-  if (!derived.is_over_time() && iteration->due[derived.period] == 0) return;
+  if (!derived.is_over_time() && !is_due(derived, iteration)) return;
+  if (derived.reduction) return reduce(variable, iteration, wrong);
   const InPeriods in = derived.is_over_time() ? periods_.of(derived.period, step) : InPeriods();
-  if (in.is_none) return;
+  const bool is_told_elsewhere = told_elsewhere_.count(derived.main) > 0;
+  if (in.is_none || (is_told_elsewhere && derived.is_over_time())) return;
   std::vector<Job> jobs = jobs_of(variable, wrong);
   if (derived.is_over_time()) {
     for (Job& job : jobs) {
       std::string why;
       begin_sum(variable, of_inputs(derived, step, *iteration), &job, &why);
       if (why.empty()) continue;
-      wrong->problems.push_back(
-          {job.block.client, job.block.rank, variable, job.block.block, why, job.block.bytes});
+      wrong->problems.push_back(lost_block(job.block, variable, why));
       job.inputs.clear();
       job.tells = false;
     }
-    if (!in.is_none) add_untouched(variable, step, in, &jobs);
+    add_untouched(variable, step, in, &jobs);
   }
-  std::uint64_t bytes = 0;
-  for (const Job& job : jobs) bytes += job.tells ? round_up(job.block.bytes, kBlockAlignment) : 0;
   Made made;
-  const bool tells_any =
-      std::any_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.tells; });
-  if (tells_any) {
-    Result<std::shared_ptr<DerivedMemory::Piece>> piece = memory_->take(bytes);
-    if (!piece) {
-      for (Job& job : jobs) {
-        if (std::exchange(job.tells, false))
-          wrong->problems.push_back({job.block.client, job.block.rank, variable, job.block.block,
-                                     "it could not be made: " + piece.error().message,
-                                     job.block.bytes});
-      }
-    } else {
-      made.piece = std::move(*piece);
-    }
-  }
-  std::uint64_t at = 0;
+  made.piece = room_for(variable, &jobs, wrong);
   for (Job& job : jobs) {
-    if (job.tells) {
-      job.block.data = made.piece->start + at;
-      job.block.shared = made.piece.get();
-      at += round_up(job.block.bytes, kBlockAlignment);
-    }
     compute(variable, &job, &made);
     made.periods_lost = made.periods_lost || (job.step && job.step->loses_period());
     if (!job.tells) continue;
@@ -346,11 +335,39 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, Iteration*
                        : job.without ? job.without->told()
                                      : std::nullopt;
     if (told) iteration->windows.try_emplace(derived.period, told->begin, told->end);
-    iteration->blocks.push_back(job.block);
-    blocks_[variable].push_back(job.block);
+    from_.blocks[variable].push_back(job.block);
+    if (is_told_elsewhere)
+      told_elsewhere_.insert(variable);
+    else
+      iteration->blocks.push_back(job.block);
   }
   if (made.piece) iteration->pins[variable] = made.piece;
   note(variable, *iteration, made, wrong);
+}
+
+// For those that tell something; where there is none, they do not.
+std::shared_ptr<DerivedMemory::Piece> Derivation::room_for(std::uint32_t variable,
+                                                           std::vector<Job>* jobs, Wrong* wrong) {
+  std::uint64_t bytes = 0;
+  for (const Job& job : *jobs) bytes += job.tells ? round_up(job.block.bytes, kBlockAlignment) : 0;
+  const bool tells_any =
+      std::any_of(jobs->begin(), jobs->end(), [](const Job& job) { return job.tells; });
+  if (!tells_any) return nullptr;
+  Result<std::shared_ptr<DerivedMemory::Piece>> piece = memory_->take(bytes);
+  std::uint64_t at = 0;
+  for (Job& job : *jobs) {
+    if (!job.tells) continue;
+    if (!piece) {
+      job.tells = false;
+      wrong->problems.push_back(
+          lost_block(job.block, variable, "it could not be made: " + piece.error().message));
+      continue;
+    }
+    job.block.data = (*piece)->start + at;
+    job.block.shared = piece->get();
+    at += round_up(job.block.bytes, kBlockAlignment);
+  }
+  return piece ? std::move(*piece) : nullptr;
 }
 
 // In iterations that have something of all that it is made of.
@@ -358,25 +375,27 @@ std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, Wrong* 
   std::vector<Job> jobs;
   const model::Derived& derived = *model_.variables[variable].derived;
   for (const model::Derived::Input& each : derived.inputs) {
-    if (!each.is_parameter && blocks_[each.number].empty()) return jobs;
+    if (!each.is_parameter && from_.blocks[each.number].empty()) return jobs;
   }
   expect_main(variable, wrong);
-  for (const Block& of : blocks_[derived.main]) {
+  for (const Block& of : from_.blocks[derived.main]) {
     Job job;
     job.block = of;
-    std::string why = find_inputs(derived, of, &job.inputs);
+    std::string why = inputs_.find(derived, of, &job.inputs);
     job.block.checksum.reset();
     job.block.lease = 0;
     job.block.file = nullptr;
-    if (!derived.selection.empty() && !select(variable, &job)) continue;
+    if (!derived.selection.empty() && !inputs_.select(derived, &job.block, &job.inputs)) continue;
     job.block.variable = variable;
     const model::Layout& layout = layout_of(variable);
-    const std::int64_t elements = elements_of(job.block.extent.data(), layout.dimensions.size());
+    const std::int64_t elements =
+        elements_of(job.block.extent.data(),
+                    derived.reduction ? derived.is_reduced.size() : layout.dimensions.size());
     job.block.bytes = static_cast<std::uint64_t>(elements) * scalar_bytes(layout.type);
     if (why.empty()) {
       jobs.push_back(std::move(job));
     } else {
-      wrong->problems.push_back({of.client, of.rank, variable, of.block, why, job.block.bytes});
+      wrong->problems.push_back(lost_block(job.block, variable, why));
     }
   }
   return jobs;
@@ -386,154 +405,144 @@ std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, Wrong* 
 void Derivation::expect_main(std::uint32_t variable, Wrong* wrong) const {
   const model::Derived& derived = *model_.variables[variable].derived;
   std::set<std::pair<std::int32_t, std::uint32_t>> there;
-  for (const Block& each : blocks_.at(derived.main)) there.insert({each.rank, each.block});
+  for (const Block& each : from_.blocks.at(derived.main)) there.insert({each.rank, each.block});
   for (const model::Derived::Input& input : derived.inputs) {
     if (input.is_parameter || input.number == derived.main ||
         !model_.variables[input.number].time_varying ||
         dims_of(input.number) != dims_of(derived.main))
       continue;
-    for (const Block& each : blocks_.at(input.number)) {
+    for (const Block& each : from_.blocks.at(input.number)) {
       if (!there.insert({each.rank, each.block}).second) continue;
       wrong->problems.push_back(
-          {each.client, each.rank, variable, each.block,
-           fmt::format("not made: rank {} has no block {} of \"{}\" in this iteration", each.rank,
-                       each.block, model_.variables[derived.main].name),
-           each.bytes});
+          lost_block(each, variable,
+                     fmt::format("not made: rank {} has no block {} of \"{}\" in this iteration",
+                                 each.rank, each.block, model_.variables[derived.main].name)));
     }
   }
 }
 
-// "" or why they are not there.
-std::string Derivation::find_inputs(const model::Derived& derived, const Block& of,
-                                    std::vector<ArrayInput>* inputs) {
-  for (const model::Derived::Input& each : derived.inputs) {
+bool Derivation::is_due(const model::Derived& derived, Iteration* iteration) {
+  if (unsettled_.count(derived.period) > 0) settle_condition(derived.period, iteration);
+  return iteration->due[derived.period] != 0;
+}
+
+// As late as can be: what stands in it has been made by then.
+void Derivation::settle_condition(std::uint32_t period, Iteration* iteration) {
+  unsettled_.erase(period);
+  if (iteration->due[period] != 0 && !holds(period, *iteration)) iteration->due[period] = 0;
+}
+
+// Where something is not there, or no number, it does not hold.
+bool Derivation::holds(std::uint32_t period, const Iteration& iteration) {
+  static constexpr double kNo = 0, kYes = 1;
+  std::vector<ArrayInput> inputs;
+  for (const model::Condition::Input& each : model_.conditions[period]->inputs) {
     ArrayInput input;
-    std::string why;
-    if (each.is_parameter) {
-      input.data = &parameters_[each.number];
-    } else {
-      why = take_input(of, each.number, &input);
+    switch (each.kind) {
+      case model::Condition::Kind::parameter:
+        input.data = &from_.parameters[each.number];
+        break;
+      case model::Condition::Kind::event:
+        input.data = happens(iteration, each.number) ? &kYes : &kNo;
+        break;
+      case model::Condition::Kind::variable:
+        if (!has_blocks(each.number)) return false;
+        input.data = from_.blocks[each.number][0].data;
+        input.type = layout_of(each.number).type;
     }
-    if (!why.empty()) return why;
-    inputs->push_back(input);
+    inputs.push_back(input);
   }
-  return "";
+  double value = 0;
+  conditions_.at(period).run(
+      inputs, {}, [&](std::int64_t, const double* values, std::int64_t) { value = values[0]; });
+  return value != 0 && !std::isnan(value);
 }
 
-// Makes of the whole block, and of what is taken of each input, the part that is kept. False when nothing of it lies there.
-bool Derivation::select(std::uint32_t variable, Job* job) const {
+// One server has it in its files; the others have it for what is made of it.
+void Derivation::reduce(std::uint32_t variable, Iteration* iteration, Wrong* wrong) {
   const model::Derived& derived = *model_.variables[variable].derived;
-  const model::Layout& whole = layout_of(derived.main);
-  const Block of = job->block;
-  job->block.extent = job->block.position = job->block.global = {};
-  std::size_t kept = 0;
-  std::array<std::array<std::int64_t, kMaxDims>, 2>
-      taken{};  // of each dimension of the whole: the first element, and from one to the next
-  std::array<std::size_t, kMaxDims> place{};
-  for (std::size_t d = 0; d < whole.dimensions.size(); ++d) {
-    const model::Selected& part = derived.selection[d];
-    const model::Dimension& dimension = whole.dimensions[d];
-    const std::int64_t begin = of.has_position ? of.position[d] : 0;
-    const std::int64_t own = of.extent[d] - dimension.ghost_low - dimension.ghost_high;
-    const std::int64_t end =
-        std::min(begin + own, part.is_one ? part.first + 1 : part.end.value_or(INT64_MAX));
-    const std::int64_t behind = std::max<std::int64_t>(0, begin - part.first);
-    const std::int64_t number =
-        (behind + part.step - 1) / part.step;  // of the first one in this block
-    const std::int64_t first = part.first + number * part.step;
-    if (first >= end) return false;
-    taken[0][d] = dimension.ghost_low + first - begin;
-    taken[1][d] = part.step;
-    place[d] = kept;
-    if (part.is_one) {
-      place[d] = kMaxDims;
-      continue;
-    }
-    job->block.extent[kept] = (end - first + part.step - 1) / part.step;
-    job->block.position[kept] = of.has_position ? number : 0;
-    if (of.has_position) {
-      const std::int64_t last = std::min(of.global[d], part.end.value_or(INT64_MAX));
-      job->block.global[kept] =
-          std::max<std::int64_t>(0, (last - part.first + part.step - 1) / part.step);
-    }
-    ++kept;
+  std::vector<Job> jobs;
+  if (told_elsewhere_.count(derived.main) == 0) jobs = jobs_of(variable, wrong);
+  Made made;
+  const auto reducer = std::make_shared<SpaceReducer>(derived);
+  Evaluation& evaluation = evaluations_.at(variable);
+  for (const Job& job : jobs) {
+    const std::vector<std::int64_t> extents(
+        job.block.extent.begin(),
+        job.block.extent.begin() + static_cast<std::ptrdiff_t>(derived.is_reduced.size()));
+    const std::string why = reducer->add(job.block, [&](const Evaluation::Take& take) {
+      evaluation.run(job.inputs, extents,
+                     [&](std::int64_t first, const double* values, std::int64_t count) {
+                       made.not_finite += evaluation.count_not_finite(values, count);
+                       take(first, values, count);
+                     });
+    });
+    if (!why.empty()) wrong->problems.push_back(lost_block(job.block, variable, why));
   }
-  if (kept == 0) job->block.has_position = false;
-  for (ArrayInput& input : job->inputs) {
-    const std::array<std::int64_t, kMaxDims> steps =
-        input.is_like_result ? steps_in_order(of, whole.dimensions.size()) : input.steps;
-    std::int64_t first = 0;
-    input.steps = {};
-    input.is_like_result = false;
-    for (std::size_t d = 0; d < whole.dimensions.size(); ++d) {
-      first += taken[0][d] * steps[d];
-      if (place[d] < kMaxDims) input.steps[place[d]] = steps[d] * taken[1][d];
-    }
-    input.data = static_cast<const char*>(input.data) +
-                 first * static_cast<std::int64_t>(scalar_bytes(input.type));
+  const std::optional<OfRun> of_run = over_run(variable, reducer, *iteration);
+  if (of_run && !of_run->columns.empty()) {
+    tell_reduced(variable, *reducer, *of_run, &jobs, iteration, &made, wrong);
+  } else if (!jobs.empty() && !of_run) {
+    jobs[0].block.bytes = scalar_bytes(layout_of(variable).type);
+    wrong->problems.push_back(lost_block(
+        jobs[0].block, variable,
+        "not made: what the other servers of the run have is not known, or not in time"));
   }
-  return true;
+  note(variable, *iteration, made, wrong);
 }
 
-// The block that this one is made of: of the same rank and number, else of the same rank, else one that any rank wrote.
-const Block* Derivation::block_like(const Block& own, std::uint32_t variable) const {
-  const auto found = blocks_.find(variable);
-  if (found == blocks_.end()) return nullptr;
-  const Block* best = nullptr;
-  int how_good = 0;
-  const std::size_t dims = dims_of(variable), own_dims = dims_of(own.variable);
-  for (const Block& each : found->second) {
-    const bool same_rank = each.rank == own.rank;
-    const int good = same_rank && each.block == own.block ? 3
-                     : same_rank && dims < own_dims       ? 2
-                     : dims < own_dims                    ? 1
-                                                          : 0;
-    if (good > how_good) {
-      how_good = good;
-      best = &each;
-    }
-  }
-  return best;
+std::optional<Derivation::OfRun> Derivation::over_run(std::uint32_t variable,
+                                                      const std::shared_ptr<SpaceReducer>& reducer,
+                                                      const Iteration& iteration) {
+  if (!reduce_) return OfRun{reducer->columns(0)};
+  const auto place = std::find(model_.derived_order.begin(), model_.derived_order.end(), variable);
+  return reduce_(iteration.number, static_cast<std::uint16_t>(place - model_.derived_order.begin()),
+                 [reducer](comm::Rank self) { return reducer->columns(self); });
 }
 
-std::string Derivation::take_input(const Block& own, std::uint32_t number,
-                                   ArrayInput* input) const {
-  const model::Layout& layout = layout_of(own.variable);
-  const model::Variable& variable = model_.variables[number];
-  const model::Layout& its = model_.layouts[variable.layout];
-  const Block* const block = block_like(own, number);
-  if (!block)
-    return fmt::format("not made: rank {} has no block {} of \"{}\" in this iteration", own.rank,
-                       own.block, variable.name);
-  const std::size_t dims = layout.dimensions.size(), its_dims = its.dimensions.size();
-  const auto do_not_fit = [&] {
-    return fmt::format("not made: its shape is {}, and that of \"{}\" {}", extents_text(own, dims),
-                       variable.name, extents_text(*block, its_dims));
-  };
-  input->data = block->data;
-  input->type = its.type;
-  if (its_dims == dims) {
-    input->is_like_result = true;
-    return has_same_extents(own, *block, dims) ? "" : do_not_fit();
+void Derivation::tell_reduced(std::uint32_t variable, const SpaceReducer& reducer,
+                              const OfRun& of_run, std::vector<Job>* jobs, Iteration* iteration,
+                              Made* made, Wrong* wrong) {
+  const SpaceReducer::Result result = reducer.result(of_run.columns);
+  if (result.server == INT64_MAX) return;
+  if (result.gave < of_run.servers)
+    wrong->findings.push_back(
+        {"servers", variable, iteration->number,
+         fmt::format("\"{}\" ({}:{}): {} of {} servers of the run have given their part",
+                     model_.variables[variable].name, model_.variables[variable].where.file,
+                     model_.variables[variable].where.line, result.gave, of_run.servers)});
+  Block block;
+  if (!jobs->empty()) block = jobs->front().block;
+  block.variable = variable;
+  block.block = 0;
+  block.has_position = true;
+  block.extent = block.position = block.global = {};
+  const std::vector<std::int64_t> extents = result.extents;
+  std::copy(extents.begin(), extents.end(), block.extent.begin());
+  block.global = block.extent;
+  const ScalarType type = layout_of(variable).type;
+  block.bytes = result.values.size() * scalar_bytes(type);
+  Result<std::shared_ptr<DerivedMemory::Piece>> piece =
+      memory_->take(round_up(block.bytes, kBlockAlignment));
+  if (!piece) {
+    wrong->problems.push_back(
+        lost_block(block, variable, "it could not be made: " + piece.error().message));
+    return;
   }
-  const std::array<std::int64_t, kMaxDims> its_steps = steps_in_order(*block, its_dims);
-  std::int64_t first = 0;
-  for (std::size_t e = 0; e < its_dims; ++e) {
-    std::size_t d = 0;
-    while (d < dims && layout.dimensions[d].name != its.dimensions[e].name) ++d;
-    if (d == dims) return do_not_fit();
-    // Its part of the whole, where it has more than this block.
-    const std::int64_t shift =
-        own.has_position && block->has_position ? own.position[d] - block->position[e] : 0;
-    if (shift < 0 || shift + own.extent[d] > block->extent[e] ||
-        (shift == 0 && !block->has_position && own.extent[d] != block->extent[e]))
-      return do_not_fit();
-    first += shift * its_steps[e];
-    input->steps[d] = its_steps[e];
-  }
-  input->data = static_cast<const char*>(block->data) +
-                first * static_cast<std::int64_t>(scalar_bytes(its.type));
-  return "";
+  block.data = (*piece)->start;
+  block.shared = piece->get();
+  std::vector<double> values = result.values;
+  const auto count = static_cast<std::int64_t>(values.size());
+  const model::Derived& derived = *model_.variables[variable].derived;
+  if (is_changed(derived)) change(derived, result.values.data(), count, values.data());
+  made->too_large +=
+      from_doubles(values.data(), count, type, const_cast<char*>((*piece)->start), 0);
+  from_.blocks[variable].push_back(block);
+  iteration->pins[variable] = *piece;
+  if (result.server == of_run.self)
+    iteration->blocks.push_back(block);
+  else
+    told_elsewhere_.insert(variable);
 }
 
 // Of what is over periods itself the first value stands for its period.
@@ -624,11 +633,11 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
   const std::vector<std::int64_t> extents(
       job->block.extent.begin(),
       job->block.extent.begin() + static_cast<std::ptrdiff_t>(layout.dimensions.size()));
-  const model::UnitChange& change = model_.variables[variable].derived->change;
+  const model::Derived& derived = *model_.variables[variable].derived;
   double result[Evaluation::kAtOnce];
   const auto put = [&](const double* values, std::int64_t first, std::int64_t count) {
-    if (!change.is_none()) {
-      for (std::int64_t k = 0; k < count; ++k) result[k] = values[k] * change.scale + change.offset;
+    if (is_changed(derived)) {
+      change(derived, values, count, result);
       values = result;
     }
     made->too_large += from_doubles(values, count, layout.type, to, first);
@@ -644,8 +653,7 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
   }
   if (job->inputs.empty()) return;
   const ArrayInput& only = job->inputs[0];
-  const bool is_copy = !job->step && change.is_none() &&
-                       model_.variables[variable].derived->expression.is_name() &&
+  const bool is_copy = !job->step && !is_changed(derived) && derived.expression.is_name() &&
                        only.is_like_result && only.type == layout.type;
   if (is_copy) {
     std::copy_n(static_cast<const char*>(only.data), job->block.bytes, to);
@@ -673,8 +681,8 @@ void Derivation::note(std::uint32_t variable, const Iteration& iteration, const 
     return counted(static_cast<std::uint64_t>(count), "value");
   };
   for (const model::Derived::Input& each : its.derived->inputs) {
-    if (each.is_parameter && std::isnan(parameters_[each.number]) &&
-        !blocks_.at(its.derived->main).empty())
+    if (each.is_parameter && std::isnan(from_.parameters[each.number]) &&
+        has_blocks(its.derived->main))
       find("no value",
            fmt::format(
                "the parameter \"{}\" in expr=\"{}\" has no value: all that is made of it is NaN",

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,9 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "lib/comm/group.hpp"
 #include "lib/model/model.hpp"
+#include "server/derive/block_inputs.hpp"
 #include "server/derive/derived_memory.hpp"
-#include "server/derive/evaluation.hpp"
+#include "server/derive/space_reduction.hpp"
 #include "server/derive/sum_step.hpp"
 #include "server/derive/sums.hpp"
 #include "server/state/iterations/iteration.hpp"
@@ -40,6 +43,18 @@ class Derivation {
   /// Null where nothing is to be made.
   static Result<std::unique_ptr<Derivation>> make(const model::Model& model, Files files,
                                                   std::shared_ptr<Log> log);
+  /// What all servers of the run come to.
+  struct OfRun {
+    comm::Columns columns;
+    comm::Rank self = 0, servers = 1;
+  };
+  /// The `call`-th reduction of an iteration: waits for the other servers. Nothing where it is not known in time.
+  using Reduce =
+      std::function<std::optional<OfRun>(std::int64_t iteration, std::uint16_t call,
+                                         std::function<comm::Columns(comm::Rank)> columns)>;
+  /// Before the first iteration. Without it this server is the only one.
+  void reduce_by(Reduce reduce) { reduce_ = std::move(reduce); }
+
   /// Nothing comes any more: keeps what periods have come to, for a run that goes on.
   void finish();
 
@@ -50,7 +65,6 @@ class Derivation {
  private:
   struct Job;   // one block
   struct Made;  // what one variable has in an iteration
-  using BlocksOf = std::map<std::uint32_t, std::vector<Block>>;  // by variable
 
   Derivation(const model::Model& model, Files files, std::unique_ptr<Sums> sums,
              std::shared_ptr<Log> log);
@@ -61,6 +75,10 @@ class Derivation {
   std::size_t dims_of(std::uint32_t variable) const {
     return layout_of(variable).dimensions.size();
   }
+  bool has_blocks(std::uint32_t variable) const {
+    const auto found = from_.blocks.find(variable);
+    return found != from_.blocks.end() && !found->second.empty();
+  }
   TimeStep step_of(const Iteration& iteration);
   void warn_of_time(std::int64_t iteration, double said, const ClockSlot* before);
   TimeStep of_inputs(const model::Derived& derived, TimeStep step,
@@ -70,12 +88,18 @@ class Derivation {
   void take_constants(const Iteration& iteration);
   std::vector<Block> constants(std::uint32_t variable) const;
   void derive(std::uint32_t variable, const TimeStep& step, Iteration* iteration, Wrong* wrong);
+  std::shared_ptr<DerivedMemory::Piece> room_for(std::uint32_t variable, std::vector<Job>* jobs,
+                                                 Wrong* wrong);
   std::vector<Job> jobs_of(std::uint32_t variable, Wrong* wrong);
-  std::string find_inputs(const model::Derived& derived, const Block& of,
-                          std::vector<ArrayInput>* inputs);
-  bool select(std::uint32_t variable, Job* job) const;
-  std::string take_input(const Block& own, std::uint32_t number, ArrayInput* input) const;
-  const Block* block_like(const Block& own, std::uint32_t variable) const;
+  bool is_due(const model::Derived& derived, Iteration* iteration);
+  void settle_condition(std::uint32_t period, Iteration* iteration);
+  bool holds(std::uint32_t period, const Iteration& iteration);
+  void reduce(std::uint32_t variable, Iteration* iteration, Wrong* wrong);
+  std::optional<OfRun> over_run(std::uint32_t variable,
+                                const std::shared_ptr<SpaceReducer>& reducer,
+                                const Iteration& iteration);
+  void tell_reduced(std::uint32_t variable, const SpaceReducer& reducer, const OfRun& of_run,
+                    std::vector<Job>* jobs, Iteration* iteration, Made* made, Wrong* wrong);
   void begin_sum(std::uint32_t variable, TimeStep step, Job* job, std::string* why);
   void add_untouched(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
                      std::vector<Job>* jobs);
@@ -96,11 +120,16 @@ class Derivation {
   std::unique_ptr<Sums> sums_;
   std::shared_ptr<DerivedMemory> memory_ = std::make_shared<DerivedMemory>();
   std::shared_ptr<Log> log_;
+  Reduce reduce_{};
   std::map<std::uint32_t, Evaluation> evaluations_;  // by derived variable
-  std::vector<std::uint32_t> wanted_;                // by variable: 0 where nobody wants it
+  std::map<std::uint32_t, Evaluation> conditions_;   // by period
+  std::set<std::uint32_t> unsettled_;  // conditions that were not looked at in this iteration
+  std::set<std::uint32_t>
+      told_elsewhere_;  // variables of the iteration that another server has in its files
+  std::vector<std::uint32_t> wanted_;  // by variable: 0 where nobody wants it
   std::set<std::uint32_t> constants_wanted_;
-  BlocksOf blocks_;                 // of the iteration
-  std::vector<double> parameters_;  // that expressions name, by parameter
+  DerivedFrom from_;  // of the iteration
+  BlockInputs inputs_;
   std::set<std::string> said_;
   std::vector<std::int64_t> saved_;  // iterations, with checkpoints
 };

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/os/clock.hpp"
 #include "server/engine/run_report.hpp"
 #include "server/pipeline/plugin_columns.hpp"
+#include "server/state/group/awaited_outcome.hpp"
 
 namespace leat::server {
 namespace {
@@ -82,6 +84,13 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
     store->resume(run_.segment.server_state().done_iteration.load());
   pipeline_.check_with(run_.model, checks_of(run_, parts.check_overlaps));
   pipeline_.trace_with(run_.trace.get());
+  if (parts.derivation && !run_.facts.has_all_ranks())
+    parts.derivation->reduce_by([this](std::int64_t iteration, std::uint16_t call, auto columns) {
+      return reduce_derived(
+          {channel_of_store(static_cast<std::uint32_t>(run_.model.stores.size()), 0),
+           number_of(iteration, call)},
+          std::move(columns));
+    });
   pipeline_.derive_with(std::move(parts.derivation));
 }
 
@@ -94,6 +103,7 @@ void Dispatcher::give_to_scripts(const Iteration& iteration) {
 
 // Stores and scripts publish for each other: first those end that wait for others.
 Dispatcher::~Dispatcher() {
+  is_abandoned_.store(true);
   session_.turns.stop();
   scripts_.abandon();
   pipeline_.stop();
@@ -317,6 +327,25 @@ void Dispatcher::reduce(std::uint32_t store,
              }});
         run_.made_progress();
       });
+}
+
+// From the pipeline's thread. Ranks whose memory is full wait for it, and have more patience; who is silent for half of that is
+// not waited for.
+std::optional<Derivation::OfRun> Dispatcher::reduce_derived(
+    const comm::Round& round, std::function<comm::Columns(comm::Rank)> columns) {
+  const auto awaited = std::make_shared<AwaitedOutcome>();
+  session_.reductions.contribute(
+      round, std::move(columns),
+      [awaited](const comm::Outcome& outcome) { awaited->came(outcome); });
+  constexpr double kPart = 0.75;
+  const double seconds = run_.model.architecture.timeout_seconds * kPart;
+  const std::optional<comm::Outcome> outcome =
+      awaited->await(os::now_ns() + static_cast<std::int64_t>(seconds * 1e9),
+                     [this] { return is_abandoned_.load(); });
+  // Of a server that is alone, two would have two values of the run; a later round says that this one is over.
+  if (!outcome || outcome->epoch < 0 || !(outcome->round == round)) return std::nullopt;
+  const Reductions::Place place = session_.reductions.place().value_or(Reductions::Place());
+  return Derivation::OfRun{outcome->columns, place.self, place.servers};
 }
 
 bool Dispatcher::may_reduce(std::uint64_t channel, std::int64_t first, std::int64_t last) const {

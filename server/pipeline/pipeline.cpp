@@ -153,8 +153,9 @@ std::optional<Iteration> Pipeline::take_oldest(const WaitingLine::Which& which) 
 }
 
 bool Pipeline::may_reduce(std::uint32_t store, std::int64_t first, std::int64_t last) const {
-  return store < stores_.size() && (queue_.has(first, last) || stores_[store]->is_aside() ||
-                                    stores_[store]->plugin().host().is_reducing(first, last));
+  if (queue_.has(first, last)) return true;
+  return store < stores_.size() &&
+         (stores_[store]->is_aside() || stores_[store]->plugin().host().is_reducing(first, last));
 }
 
 std::vector<PipelineResult> Pipeline::take_results() {

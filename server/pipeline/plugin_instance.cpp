@@ -13,8 +13,10 @@ StoreTakes::StoreTakes(const model::Model& model, std::uint32_t store, bool is_t
       due_(model.stores[store].due),
       period_(model.stores[store].period),
       events_(model, store, is_told) {
-  for (const model::Variable& each : model.variables)
+  for (const model::Variable& each : model.variables) {
     variables_.push_back(std::count(each.stores.begin(), each.stores.end(), store) > 0);
+    periods_.push_back(each.period);
+  }
 }
 
 const std::pair<double, double>* StoreTakes::window_in(const Iteration& iteration) const {
@@ -24,14 +26,13 @@ const std::pair<double, double>* StoreTakes::window_in(const Iteration& iteratio
 
 bool StoreTakes::is_due(const Iteration& iteration) const {
   if (period_) return window_in(iteration) != nullptr;
-  if (due_) return *due_ < iteration.due.size() && iteration.due[*due_] != 0;
+  if (due_) return is_in(iteration, due_);
   return events_.awaits_one() ? events_.one_happens(iteration) : iteration.number % every_ == 0;
 }
 
 bool StoreTakes::blocks_of(const Iteration& iteration) const {
-  return is_due(iteration) &&
-         std::any_of(iteration.blocks.begin(), iteration.blocks.end(),
-                     [this](const Block& block) { return variable(block.variable); });
+  return std::any_of(iteration.blocks.begin(), iteration.blocks.end(),
+                     [&](const Block& block) { return variable(block.variable, iteration); });
 }
 
 namespace {
@@ -118,7 +119,7 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   std::vector<leat_block> blocks;
   std::uint64_t bytes = 0;
   for (const Block& block : iteration.blocks) {
-    if (!takes_.variable(block.variable)) continue;
+    if (!takes_.variable(block.variable, iteration)) continue;
     blocks.push_back(block_of(block));
     bytes += block.bytes;
   }

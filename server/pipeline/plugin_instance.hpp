@@ -68,7 +68,7 @@ class StoreTakes {
   bool variable(std::uint32_t variable) const { return variables_[variable] != 0; }
   /// True when it takes the variable in this iteration.
   bool variable(std::uint32_t number, const Iteration& iteration) const {
-    return is_due(iteration) && variable(number);
+    return variable(number) && is_due(iteration) && is_in(iteration, periods_[number]);
   }
   bool blocks_of(const Iteration& iteration) const;
   /// The period that what it takes of the iteration is over; null: none.
@@ -80,11 +80,16 @@ class StoreTakes {
 
  private:
   bool is_due(const Iteration& iteration) const;
+  /// It is due by a period, or has none.
+  static bool is_in(const Iteration& iteration, const std::optional<std::uint32_t>& period) {
+    return !period || (*period < iteration.due.size() && iteration.due[*period] != 0);
+  }
 
   std::int64_t every_;
   std::optional<std::uint32_t> due_, period_;
   StoreEvents events_;
   std::vector<std::uint8_t> variables_;
+  std::vector<std::optional<std::uint32_t>> periods_;  // by variable
 };
 
 /// What a plugin has done with iterations so far; for other threads too, each number by itself.

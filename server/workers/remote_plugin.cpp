@@ -138,12 +138,13 @@ std::string RemotePlugin::do_process(const Iteration& iteration, std::size_t wai
   const shm::Segment& segment = workers_.segment;
   std::uint64_t bytes = 0;
   for (const Block& block : iteration.blocks)
-    bytes += takes().variable(block.variable) ? block.bytes : 0;
+    bytes += takes().variable(block.variable, iteration) ? block.bytes : 0;
   Frame answer;
-  std::string error = ask(
-      iteration_order(iteration, waiting, [this](std::uint32_t v) { return takes().variable(v); },
-                      {segment.at<const char>(0), segment.header().segment_bytes}),
-      &answer);
+  std::string error =
+      ask(iteration_order(iteration, waiting,
+                          [&](std::uint32_t v) { return takes().variable(v, iteration); },
+                          {segment.at<const char>(0), segment.header().segment_bytes}),
+          &answer);
   const std::int64_t waited_ns = number_in(answer, "waited_ns");
   store_published(iteration.number, std::move(answer));
   work_.ns +=

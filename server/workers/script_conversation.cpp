@@ -10,6 +10,7 @@
 
 #include "lib/comm/certificate.hpp"
 #include "lib/os/clock.hpp"
+#include "server/state/group/awaited_outcome.hpp"
 #include "server/workers/frames.hpp"
 #include "server/workers/graph/modules.hpp"
 #include "server/workers/script_reduction.hpp"

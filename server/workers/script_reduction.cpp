@@ -2,7 +2,6 @@
 #include "server/workers/script_reduction.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -10,15 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "lib/os/clock.hpp"
-
 namespace leat::server {
 namespace {
 
 using nlohmann::json;
 
 constexpr std::size_t kOwnColumns = 2;  // how many gave, and the signature
-constexpr auto kLookIfGivenUp = std::chrono::milliseconds(50);
 
 // The data of a frame, column by column.
 class ColumnBytes {
@@ -150,20 +146,6 @@ Frame reduced(const comm::Outcome& outcome, const comm::Columns& own) {
 
 Frame not_reduced(const std::string& why, bool late) {
   return {{{"kind", "reduced"}, {"why", why}, {"late", late}}, ""};
-}
-
-void AwaitedOutcome::came(const comm::Outcome& outcome) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  outcome_ = outcome;
-  changed_.notify_all();
-}
-
-std::optional<comm::Outcome> AwaitedOutcome::await(std::int64_t deadline_ns,
-                                                   const std::function<bool()>& given_up) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!outcome_ && os::now_ns() < deadline_ns && !given_up())
-    changed_.wait_for(lock, kLookIfGivenUp);
-  return outcome_;
 }
 
 }  // namespace leat::server

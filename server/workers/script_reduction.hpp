@@ -3,11 +3,7 @@
 // python-plugins/leat/scripting/reductions.py is the other side.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
-#include <mutex>
-#include <optional>
 #include <string>
 
 #include "server/state/group/reductions.hpp"
@@ -30,19 +26,5 @@ comm::Columns columns_in(const Frame& message, comm::Rank self);
 Frame reduced(const comm::Outcome& outcome, const comm::Columns& own);
 /// The answer where there is none. `late`: there may be one yet, and the script's time is up.
 Frame not_reduced(const std::string& why, bool late = false);
-
-// An outcome, and the thread of a script that waits for it.
-class AwaitedOutcome {
- public:
-  void came(const comm::Outcome& outcome);
-  /// Nothing when `deadline_ns` has passed, or `given_up`, which is asked every now and then, says so.
-  std::optional<comm::Outcome> await(std::int64_t deadline_ns,
-                                     const std::function<bool()>& given_up);
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<comm::Outcome> outcome_;
-};
 
 }  // namespace leat::server

@@ -3,7 +3,8 @@
 import h5py
 import numpy as np
 import pytest
-from derived_run import NX, NY, fields, run, stored
+from arrays_run import write_arrays
+from derived_run import NX, NY, by_rank, fields, run, stored, text
 from leat_run import same_bits
 
 EXPRESSIONS = {  # bit for bit what NumPy has: sums, products, quotients and roots are exact to the last bit in both
@@ -118,3 +119,46 @@ def test_ranks_cannot_write_them(tmp_path):
     whole = fields(1)
     with pytest.raises(AssertionError, match="it is not written by the simulation"):
         run(tmp_path, '<variable name="d" expr="u"/>', whole, 1, more={("d", 0): whole["u"][0]})
+
+
+def test_variables_with_other_ghosts_go_together_without_them(tmp_path):
+    """u has a layer of ghosts along x; w none, z two below and none above along x, and one along y."""
+    whole = fields(3)
+    own = NX // 2
+    layouts = f"""<layout name="plain" type="double" dimensions="{NY},{own}" global="{NY},{NX}" names="y,x"/>
+      <layout name="odd" type="float" dimensions="{NY + 2},{own + 2}" global="{NY},{NX}" ghosts="1:1,2:0" names="y,x"/>
+      <variable name="w" layout="plain" store="none"/><variable name="z" layout="odd" store="none"/>"""
+    derived = '<variable name="a" expr="u + w"/><variable name="b" expr="w - z"/><variable name="c" expr="u * z + w"/>' \
+              '<variable name="d" expr="z + depth + u"/><variable name="e" expr="u - z" select="y=2"/>'
+    ranks = by_rank(whole, 2)
+    depth = np.arange(NY, dtype="f4")
+    for rank, arrays in enumerate(ranks):
+        arrays["depth", 0] = depth
+        for name in "wz":
+            arrays[name, "position"] = np.array([0, rank * own])
+        for i in range(3):
+            part = whole["u"][i][:, rank * own:(rank + 1) * own]
+            arrays["w", i] = 2 * part
+            arrays["z", i] = np.pad((3 * part).astype("f4"), ((1, 1), (2, 0)), constant_values=55)
+    write_arrays(tmp_path, text(layouts + derived, 2), ranks)
+    u, w, z = whole["u"], 2 * whole["u"], (3 * whole["u"]).astype("f4").astype("f8")
+    d = depth.astype("f8")[:, None]
+    for name, value in {"a": u + w, "b": w - z, "c": u * z + w, "d": z + d + u, "e": (u - z)[:, 2]}.items():
+        assert same_bits(stored(tmp_path, name), value), name
+
+
+@pytest.mark.parametrize("store_type, bits", [("float", 12), ("float", 23), ("double", 1), ("double", 52), ("double", 30)])
+def test_bits_of_the_mantissa_are_rounded(tmp_path, store_type, bits):
+    """Against integers: what is left is the nearest multiple of the last bit that is kept, ties to even."""
+    whole = fields(2)
+    whole["u"][0, 0, :6] = [0, -0.0, np.inf, -np.inf, np.nan, 1 + 2.0 ** -(bits + 1)]
+    run(tmp_path, f'<variable name="a" expr="u" keep-bits="{bits}" store-type="{store_type}"/>', whole)
+    found = stored(tmp_path, "a")
+    mantissa, exponent = np.frexp(whole["u"])  # 0.5 <= mantissa < 1
+    finite = np.isfinite(whole["u"])
+    expected = np.where(finite, np.ldexp(np.rint(np.where(finite, mantissa, 0) * 2.0 ** (bits + 1)), exponent - bits - 1), whole["u"])
+    assert found.dtype == ("f4" if store_type == "float" else "f8")
+    assert same_bits(found.astype("f8")[np.isfinite(whole["u"])], expected[np.isfinite(whole["u"])])
+    assert np.array_equal(np.isnan(found), np.isnan(whole["u"])) and np.array_equal(np.isinf(found), np.isinf(whole["u"]))
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["a"].attrs["comment"] == f"rounded to {bits} bits of the mantissa".encode()

@@ -93,6 +93,7 @@ USES_FIELDS = {
     "lib/model/explain.cpp": "what is written once is said to be",
     "lib/model/time_axes.cpp": "what does not vary in time is in each file of a store",
     "server/derive/derivation.cpp": "the same is kept for what is made of it",
+    "server/derive/block_inputs.cpp": "blocks with other ghosts go together without them",
     "lib/model/checks.cpp": "a mesh that does not move; ghosts must fit into a block",
     "client-api/session/declared.cpp": "what a block must be in the global array",
     "client-api/session/declared.hpp": "which cells of a block are read",
