@@ -33,7 +33,7 @@ from leat.scripting.views import SharedMemories  # noqa: E402
 MIB = 1 << 20
 CORES = len(os.sched_getaffinity(0))
 DEDICATED = 2 if CORES > 2 else 1  # of two a busy script has one, and the server the other
-KINDS = ("xarray", "numpy") if xarray else ("numpy",)
+KINDS = ("xarray", "numpy") if xarray() else ("numpy",)
 
 XML = """<simulation name="bench">
   <architecture><dedicated cores="{cores}"/><buffer size="256MiB" timeout="30s"/></architecture>

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks on amr meshes: where each lies, in which order, and that VTK's own reader sees each patch of each level."""
-import os
 import subprocess
 
 import h5py
 import numpy as np
 import pytest
 import xarray
-from judges import environment
+from judges import vtk_says
 from leat_plugin import Plugin, array, mesh, variable
 from leat_run import BUILD, same_bits
 from stored_blocks import stored_blocks
 
-SUPPORT = os.path.join(os.path.dirname(__file__), "..", "support")
 CELLS = ["z", "y", "x"]
 ORIGIN, SPACING = [1., 2., 3.], [.5, .25, 2.]
 
@@ -20,7 +18,7 @@ ORIGIN, SPACING = [1., 2., 3.], [.5, .25, 2.]
 def vtk(path, name="out.npz"):
     """{name: array} of all steps; see vtk_read.py."""
     out = path.parent / name
-    done = subprocess.run([environment() / "bin/python", os.path.join(SUPPORT, "vtk_read.py"), path, out], capture_output=True, text=True)
+    done = vtk_says("vtk_read.py", path, out)
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(np.load(out))
 

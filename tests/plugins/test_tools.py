@@ -15,6 +15,8 @@ import pytest
 from judges import ask
 from leat_plugin import Plugin, mesh, variable
 from leat_run import same_bits
+from readers import vtk
+from warm_python import warm
 
 ROOT = pathlib.Path(__file__).parents[2]
 GLOBAL = {"global": 1}
@@ -71,8 +73,8 @@ def readers():
 
 def read_with(code, path):
     """What `code` prints as JSON, in the environment of tools/readers.txt."""
-    done = subprocess.run([f"{readers()}/bin/python", "-W", "ignore", "-c", "import json, sys\nimport numpy as np\n" + code, path],
-                          capture_output=True, text=True, timeout=60)
+    head = "import json, sys, warnings\nimport numpy as np\nwarnings.simplefilter('ignore')\n"
+    done = warm(f"{readers()}/bin/python", code.split()[1]).run(head + code, path)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -192,11 +194,7 @@ def test_vtk_93_shows_what_the_newest_shows(tmp_path, kind):
     plugin.finish()
     seen = []
     for number, list_ in enumerate(("vtk93", "judges")):
-        made = subprocess.run([ROOT / "tools/python_environment", ROOT / f"tools/{list_}.txt"], capture_output=True, text=True)
-        done = subprocess.run([f"{made.stdout.strip()}/bin/python", ROOT / "tests/support/vtk_read.py", tmp_path / "run.h5",
-                               tmp_path / f"{number}.npz"], capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        seen.append(np.load(tmp_path / f"{number}.npz"))
+        seen.append(vtk(list_, tmp_path / "run.h5", tmp_path / f"{number}.npz"))
     assert sorted(seen[0]) == sorted(seen[1]) and len(seen[0]["time"]) == 3
     assert all(np.array_equal(seen[0][name], seen[1][name]) for name in seen[0])
     last = seen[0]["2/C/air" if kind != "particles" else "2/P/id"]

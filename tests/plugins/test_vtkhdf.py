@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """/VTKHDF in the files of the hdf5 store, judged by VTK's own reader."""
-import os
 import pathlib
 import re
 import shutil
@@ -9,18 +8,17 @@ import subprocess
 import h5py
 import numpy as np
 import pytest
-from judges import environment
+from judges import environment, vtk_says
 from leat_plugin import Plugin, array, mesh, variable
 from leat_run import BUILD, same_bits
 
 ROOT = pathlib.Path(__file__).parents[2]
-SUPPORT = os.path.join(os.path.dirname(__file__), "..", "support")
 
 
 def vtk(path, name="out.npz"):
     """{name: array} of all steps; see vtk_read.py."""
     out = path.parent / name
-    done = subprocess.run([environment() / "bin/python", os.path.join(SUPPORT, "vtk_read.py"), path, out], capture_output=True, text=True)
+    done = vtk_says("vtk_read.py", path, out)
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(np.load(out))
 

@@ -2,18 +2,15 @@
 """/VTKHDF in the view of several nodes and in the merged file: VTK reads of them what it reads of the file of one server."""
 import pathlib
 import shutil
-import subprocess
 
 import h5py
 import numpy as np
 import pytest
-from judges import environment
+from judges import vtk_says
 from leat_plugin import Plugin, mesh, variable
 from nodes import Nodes, leat
 from test_views import DECOMPOSITIONS, NODES, grid
 from test_vtkhdf import MIXED_MESH, field_blocks, mixed_blocks, mixed_variables, vtk
-
-SUPPORT = pathlib.Path(__file__).parents[1] / "support"
 
 
 class Both:
@@ -46,10 +43,10 @@ class Both:
 
 
 def vtk_of_each(*paths, cwd=None):
-    """What vtk() returns, for each; VTK takes a third of a second to start."""
+    """What vtk() returns, for each."""
     outs = [f"{path}.npz" for path in paths]
     words = [word for pair in zip(paths, outs) for word in pair]
-    done = subprocess.run([environment() / "bin/python", SUPPORT / "vtk_read.py", *words], capture_output=True, text=True, cwd=cwd)
+    done = vtk_says("vtk_read.py", *words, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return [dict(np.load(pathlib.Path(cwd or ".") / out)) for out in outs]
 

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """XDMF sidecars of the hdf5 store, judged by VTK's own reader."""
 import json
-import os
 import random
-import subprocess
 import sys
 import xml.etree.ElementTree as xml
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from judges import environment
+from judges import vtk_says
 from leat_plugin import Plugin, array, mesh, variable
 from leat_run import same_bits
 from nodes import Nodes, leat
-
-SUPPORT = os.path.join(os.path.dirname(__file__), "..", "support")
 
 
 def finish(plugin):
@@ -29,8 +25,7 @@ def finish(plugin):
 def vtk(path, name="out.npz"):
     """{name: array} of all steps; see xdmf_read.py."""
     out = path.parent / name
-    done = subprocess.run([environment() / "bin/python", os.path.join(SUPPORT, "xdmf_read.py"), path, out], capture_output=True, text=True,
-                          env={**os.environ, "MALLOC_PERTURB_": "85"})  # what VTK does not set itself is noticed
+    done = vtk_says("xdmf_read.py", path, out, MALLOC_PERTURB_="85")  # what VTK does not set itself is noticed
     assert done.returncode == 0 and "rror" not in done.stderr, done.stdout + done.stderr
     return dict(np.load(out))
 

@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import clusters
+import damages
 import graphs
 import groups
 import h5py
@@ -424,6 +425,7 @@ SCENARIOS = {
     "files removed": (files_removed, 1),
     "everything killed": (all_killed, 1),
     "file writer killed": (file_writer_killed, 4),
+    "files damaged": (damages.files_damaged, 2),
     "start and stop": (start_and_stop, 3),
     "late ranks of a second server": (groups.late_ranks_of_a_second_server, 1),
     "nodes disturbed in leat_init": (groups.nodes_disturbed_in_init, 1),

@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 from judges import ROOT, complaints, environment, errors_of_cfchecks
 from leat_run import same_bits
+from warm_python import warm
 
 # compliance-checker 6.1 takes each axis Y for a latitude, and wants true ones beside those of a plane.
 NOT_ON_EARTH = re.compile("l(at|ong)itude variable '.*' should define valid units for l(at|ong)itude|true latitude/longitude")
@@ -106,8 +107,10 @@ def expect_cdo(path, *fields):
 
 def read_with(reader, paths, out):
     """[{variable: values, variable/coordinates: names}], one for each path; see read_with.py."""
-    python = python_of("judges" if reader in ("h5netcdf",) else "readers")
-    run(python, ROOT / "tests/support/read_with.py", reader, out, *paths, limit=120)
+    modules = {"plot": ["matplotlib", "xarray", "netCDF4"], "yt": ["h5py", "yt"]}.get(reader, [reader])
+    python = warm(python_of("judges" if reader in ("h5netcdf",) else "readers"), *modules)
+    done = python.run(ROOT / "tests/support/read_with.py", reader, out, *paths)
+    assert done.returncode == 0 and done.stderr == "", done
     found = [{} for _ in paths]
     for key, values in np.load(out).items():
         number, name = key.split(":", 1)
@@ -149,5 +152,7 @@ def expect_cf(path, tables, *accepted):
 
 def vtk(version, path, out):
     """{name: array} as VTK's reader shows it; see vtk_read.py. version: vtk93 or judges, which has the newest."""
-    run(python_of(version), ROOT / "tests/support/vtk_read.py", path, out)
+    python = warm(python_of(version), "vtkmodules.util.numpy_support", "vtkmodules.vtkIOHDF")
+    done = python.run(ROOT / "tests/support/vtk_read.py", path, out)
+    assert done.returncode == 0 and done.stderr == "", done
     return dict(np.load(out))

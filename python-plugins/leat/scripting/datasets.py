@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of an iteration as an xarray.Dataset, or as a mapping of NumPy arrays where xarray is not there."""
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,10 +8,15 @@ import numpy as np
 from .coordinates import ITERATION, DimensionNames, axis_of, coordinates_of, places_of
 from .views import Expired, ExpiredError
 
-try:
-    import xarray
-except ImportError:
-    xarray = None
+
+@functools.cache
+def xarray():
+    """The module, which takes its time, or None where it is not there."""
+    try:
+        import xarray as found
+        return found
+    except ImportError:
+        return None
 
 
 class Arrays(dict):
@@ -41,12 +47,12 @@ class Arrays(dict):
 def make_dataset(iteration, arrays, kind, beside=(), products=None):
     """(ds, function that ends it) of {name: blocks.Array}. beside: names of those that only say where the others lie. products:
     {name: blocks.Product}, which do not end."""
-    if kind == "xarray" and xarray is None:
+    if kind == "xarray" and xarray() is None:
         raise ImportError('arrays="xarray": xarray is not installed in this Python: pip install xarray')
     attrs = {"simulation": iteration.model.simulation, "iteration": iteration.number, "complete": int(iteration.complete)}
     names, products = DimensionNames(iteration.model), products or {}
     named = _named(iteration.model, arrays, names)
-    if kind == "numpy" or xarray is None:
+    if kind == "numpy" or xarray() is None:
         ds, end = _mapping(iteration, named, attrs, beside)
         ds.update({name: product.data for name, product in products.items()})
         ds.units.update({name: product.units for name, product in products.items()})
@@ -56,7 +62,7 @@ def make_dataset(iteration, arrays, kind, beside=(), products=None):
 
 def _variable_of(product, names):
     dims = [names.name(wish, length) for wish, length in zip(product.dims, product.data.shape)]
-    return xarray.Variable(dims, product.data, {"units": product.units} if product.units else {}, fastpath=True)
+    return xarray().Variable(dims, product.data, {"units": product.units} if product.units else {}, fastpath=True)
 
 
 @dataclass
@@ -122,19 +128,19 @@ def _mapping(iteration, named, attrs, beside):
 
 def _labelled(iteration, named, attrs, beside, products):
     model = iteration.model
-    variables, coords = {}, {"iteration": xarray.Variable((), iteration.number, ITERATION), **_time_of(iteration)}
+    variables, coords = {}, {"iteration": xarray().Variable((), iteration.number, ITERATION), **_time_of(iteration)}
     held = []
     for name, array in named.items():
         is_index = array.dims == (name,)  # xarray keeps its values
         data = array.data.copy() if is_index else array.data
-        made = xarray.Variable(array.dims, data, {**array.variable.attributes, **axis_of(model, array.variable)}, fastpath=True)
+        made = xarray().Variable(array.dims, data, {**array.variable.attributes, **axis_of(model, array.variable)}, fastpath=True)
         (coords if is_index or name in beside else variables)[name] = made
         if not is_index:
             held.append(name)
         coords.update(array.coords)
         for dim, places in array.places.items():
-            coords[dim] = xarray.Variable((dim,), places.values(data.shape[array.dims.index(dim)]), places.attributes)
-    ds = xarray.Dataset({**variables, **products}, coords, attrs)
+            coords[dim] = xarray().Variable((dim,), places.values(data.shape[array.dims.index(dim)]), places.attributes)
+    ds = xarray().Dataset({**variables, **products}, coords, attrs)
     say_where = {c.name for array in named.values() for c in coordinates_of(model, array.variable)}
     if say_where := say_where.intersection(variables):
         ds = ds.set_coords(sorted(say_where))
@@ -149,10 +155,10 @@ def _time_of(iteration):
         return {"time": value} if isinstance(value, (int, float)) else {}
     if iteration.time is None:
         return {}
-    made = xarray.Variable((), iteration.time, time.attributes)
+    made = xarray().Variable((), iteration.time, time.attributes)
     if time.counts_from_a_date:
         try:
-            made = xarray.decode_cf(xarray.Dataset({"time": made}))["time"].variable
+            made = xarray().decode_cf(xarray().Dataset({"time": made}))["time"].variable
         except (ImportError, OverflowError, ValueError):  # a calendar that is not installed, or no date of it
             pass
     return {"time": made}

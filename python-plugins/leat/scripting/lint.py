@@ -33,7 +33,7 @@ def main():
 
 def check(model, scripts, limit):
     """What main() prints, as a dict."""
-    found = _about_interpreter()
+    found = _about_interpreter(scripts)
     if any(each["severity"] == "error" for each in found):
         return {"scripts": [], "diagnostics": found}
     children = [_start(model, script, limit) for script in scripts]
@@ -46,14 +46,12 @@ def check(model, scripts, limit):
     return {"scripts": looked_at, "diagnostics": found}
 
 
-def _about_interpreter():
+def _about_interpreter(scripts):
     try:
-        import numpy  # noqa: F401
+        from .datasets import xarray
     except ImportError as error:
         return [_diagnostic("", 0, without("NumPy", error, 'interpreter="{}" in <scripts>'))]
-    try:
-        import xarray  # noqa: F401
-    except ImportError:
+    if any(not script["foreign"] and not script.get("module") for script in scripts) and xarray() is None:
         return [_diagnostic("", 0, f"{sys.executable} has no xarray: functions get a dictionary of NumPy arrays. "
                             f"{sys.executable} -m pip install xarray gives them names of dimensions and coordinates", "note")]
     return []
@@ -212,7 +210,7 @@ def _wrong_with(declaration, model):
             yield error.args[0]
     if declaration.arrays == "dask" and not _is_installed("distributed"):
         yield f'arrays="dask": {sys.executable} has no distributed: {sys.executable} -m pip install "dask[distributed]"'
-    if declaration.arrays == "xarray" and xarray is None:
+    if declaration.arrays == "xarray" and xarray() is None:
         yield f'arrays="xarray": {sys.executable} has no xarray: {sys.executable} -m pip install xarray'
 
 

@@ -113,6 +113,11 @@ class ScriptFile:
                 function._window = before[function.declaration.name]._window
         self.functions = functions
 
+    @property
+    def labels_arrays(self):
+        """Whether a function gets arrays that have names of dimensions and coordinates."""
+        return False
+
     def _read(self):
         """The Functions of the file, as it is now. Raises whatever it raises."""
         raise NotImplementedError
@@ -157,6 +162,10 @@ class ScriptFile:
 
 class Script(ScriptFile):
     """One of Leat's: it declares its functions."""
+
+    @property
+    def labels_arrays(self):
+        return any(function.declaration.arrays != "numpy" for function in self.functions)
 
     def _read(self):
         return self._functions_of(self.declarations())

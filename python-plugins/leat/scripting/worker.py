@@ -146,7 +146,7 @@ _FOREIGN = {"damaris": _for_damaris, "deisa": _for_deisa, "catalyst": _for_catal
 
 class Worker:
     def __init__(self, setup, channel):
-        from . import iteration  # with xarray, which takes its time: not at the first call
+        from . import iteration
         from .model import Model
         from .views import SharedMemories
         self._iterations = iteration
@@ -188,6 +188,9 @@ class Worker:
                 script.state = pickle.loads(bytes(data))
         try:
             script.load()
+            if script.labels_arrays:
+                from .datasets import xarray
+                xarray()  # takes its time: not at the first call
             error = whole = ""
         except ScriptError as why:
             error, whole = str(why) + ("\nThe version from before is kept." if script.functions else ""), why.whole
