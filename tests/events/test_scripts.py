@@ -12,6 +12,7 @@ from leat_run import BUILD, Run, xml
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 from script_run import ROW, SIZE, put, rows  # noqa: E402
+from without_xarray import without_xarray  # noqa: F401
 
 
 def config(events, folder='when-slow="wait"', **others):
@@ -73,7 +74,7 @@ def test_a_script_that_an_event_names_is_called_only_where_it_happens(tmp_path):
     for name in ("named", "other"):
         put(tmp_path, name, '''
             def process(ds, ctx):
-                ctx.scalar("sum", float(ds.a.sum()))
+                ctx.scalar("sum", float(ds["a"].sum()))
         ''')
     with Run(tmp_path, config('<event name="x" script="named"/>')) as run:
         ranks = run.init()

@@ -15,6 +15,7 @@ from control_run import wait_until
 from leat_run import BUILD, Run, await_death, data, same_bits, xml
 from nodes_run import NodesRun
 from stored_blocks import stored_ranks
+from without_xarray import without_xarray  # noqa: F401
 
 LIST = '<layout name="list" type="int" dimensions="3"/><variable name="own" layout="list"/>'
 SCRIPT = "def process(ds, ctx):\n    ctx.scalar('sum', float(ds['own'].sum()))\n"

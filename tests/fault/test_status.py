@@ -13,6 +13,7 @@ from leat_run import BUILD, LIMIT, Run, xml
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 from script_run import ROW, SIZE, config, put, wait_until, write_iterations  # noqa: E402
+from without_xarray import without_xarray  # noqa: F401
 
 STRICT = {"LEAT_STRICT": "1"}
 BAD = """

@@ -9,6 +9,7 @@ import time
 import h5py
 from leat_run import BUILD, Run, await_file, data, same_bits, xml
 from stored_blocks import stored_ranks
+from without_xarray import without_xarray  # noqa: F401
 
 BYTES = 4096
 ARRAY = f'<layout name="l" type="uint8" dimensions="{BYTES}"/><variable name="a" layout="l"/>'

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from leat_run import BUILD, Run, await_file, xml
+from without_xarray import without_xarray  # noqa: F401
 
 MIB = 1 << 20
 ARRAY = f'<layout name="l" type="double" dimensions="{MIB // 8}"/><variable name="u" layout="l"/>'

@@ -18,6 +18,7 @@ from leat_run import BUILD, LIMIT, Run, xml
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 from script_run import config, put  # noqa: E402
+from without_xarray import without_xarray  # noqa: F401
 
 MOST_BYTES = 500_000
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c4944415408d763f8cfc000000301"

@@ -14,6 +14,7 @@ from control_run import ctl, wait_until
 from leat_run import BUILD, LIMIT, Run, await_death, data, same_bits, xml
 from stored_blocks import stored_ranks
 from test_places import Job, expected
+from without_xarray import without_xarray  # noqa: F401
 
 DATA = """
   <layout name="block" type="double" dimensions="4,6" global="16,6" names="y,x"/>

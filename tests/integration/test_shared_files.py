@@ -18,6 +18,7 @@ from control_run import wait_until
 from leat_run import BUILD, LIMIT, await_death, data, same_bits, xml
 from nodes_run import NodesRun
 from stored_blocks import stored_ranks
+from without_xarray import without_xarray  # noqa: F401
 
 NODES = [[n] for n in range(6)]
 
@@ -168,7 +169,7 @@ def test_another_run_does_not_take_the_view_of_one_that_is_between_two_turns(tmp
 
 
 def test_products_of_scripts_are_in_the_part_of_their_server(tmp_path):
-    (tmp_path / "s.py").write_text("def process(ds, ctx):\n    ctx.scalar('sum', float(ds['own'].values.sum()))\n")
+    (tmp_path / "s.py").write_text("def process(ds, ctx):\n    ctx.scalar('sum', float(ds['own'].sum()))\n")
     scripts = f'<scripts interpreter="{sys.executable}"><script file="s.py" when-slow="wait"/></scripts>'
     with NodesRun(tmp_path, text_of(1).replace("</simulation>", scripts + "</simulation>"), NODES[:2]) as run:
         for number in range(3):

@@ -16,6 +16,7 @@ from terminal import Tmux
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 from script_run import config, put  # noqa: E402
+from without_xarray import without_xarray  # noqa: F401
 
 TOP = [BUILD / "bin/leat", "top"]
 SIZES = pytest.mark.parametrize("width, height", [(80, 24), (120, 40)])
@@ -32,7 +33,7 @@ def terminal(run, *words, width=80, height=24):
 
 
 def broken_and_good_scripts(folder):
-    put(folder, "good", "def process(ds, ctx):\n    ctx.scalar('highest', float(ds.u.max()))\n")
+    put(folder, "good", "def process(ds, ctx):\n    ctx.scalar('highest', float(ds['u'].max()))\n")
     put(folder, "broken", "def process(ds, ctx):\n    raise ValueError('u has no maxx')\n")
 
 

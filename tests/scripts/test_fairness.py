@@ -6,6 +6,7 @@ import time
 from leat_run import LIMIT
 from script_run import config, last_report, put, rows, script_run, table, wait_until, write_iterations
 from test_isolation import WITNESS, expect_all_stored
+from without_xarray import without_xarray  # noqa: F401
 
 LOOP = "def process(ds, ctx):\n    while True: pass\n"
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from leat_run import Run, data, same_bits
 from script_run import config, last_report, put, rows, script_run, table, wait_until, write_iterations
+from without_xarray import without_xarray  # noqa: F401
 
 WITNESS = "def process(ds, ctx):\n    ctx.scalar('i', ctx.iteration)\n"
 

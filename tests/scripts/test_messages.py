@@ -74,8 +74,8 @@ def test_a_python_without_numpy_is_told_once_and_the_run_goes_on(tmp_path):
 CASES = {
     "import surely_missing\ndef process(ds, ctx): pass": ["line 1", "No module named 'surely_missing'"],
     "import leat\n@leat.on_iteration(variables=['temperatur'])\ndef f(ds, ctx): pass":
-        ["s.py:2", 'there is no variable "temperatur" in the XML; did you mean "temperature"?'],
-    "def process(ds): pass": ["s.py:1", "process(ds) must take the data and the context: def process(ds, ctx)"],
+        ["{}.py:2", 'there is no variable "temperatur" in the XML; did you mean "temperature"?'],
+    "def process(ds): pass": ["{}.py:1", "process(ds) must take the data and the context: def process(ds, ctx)"],
     "x = 1": ["has no function for Leat", "def process(ds, ctx)"],
     "import leat\n@leat.on_iteration(every=0)\ndef f(ds, ctx): pass": ["line 2", "a whole number from 1 is expected"],
     "import leat\n@leat.on_iteration(arrays='list')\ndef f(ds, ctx): pass": ['"xarray", "numpy" or "dask" is expected'],
@@ -93,16 +93,25 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-def test_a_mistake_in_a_script_is_explained(tmp_path, number):
-    code, told = list(CASES.items())[number]
-    put(tmp_path, "s", code)
+@pytest.fixture(scope="module")
+def explained(tmp_path_factory):
+    """{number of the case: what the log says of its error}, of one run with all of them."""
+    folder = tmp_path_factory.mktemp("cases")
+    for number, code in enumerate(CASES):
+        put(folder, f"case{number}", code)
     row = ROW.replace('name="a"', 'name="temperature"') + '<parameter name="dt" type="double" value="1"/>'
-    with script_run(tmp_path, config(row)) as run:
+    with script_run(folder, config(row)) as run:
         write_iterations(run, range(1), name="temperature")
-    for words in told:
-        assert words in run.log(), run.log()
     assert "done: 1 iteration ended, 1 stored (64 B), nothing lost" in run.log()
+    said = re.findall(r" error: script \"case(\d+)\"(.*?)(?=^\d{4}-\d\d-\d\d |\Z)", run.log(), re.M | re.S)
+    assert sorted(int(number) for number, _ in said) == list(range(len(CASES))), run.log()
+    return {int(number): text for number, text in said}
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_a_mistake_in_a_script_is_explained(explained, number):
+    for words in list(CASES.values())[number]:
+        assert words.replace("{}", f"case{number}") in explained[number], explained[number]
 
 
 def test_the_log_has_the_users_own_frames_once_and_the_scripts_log_has_all(tmp_path):

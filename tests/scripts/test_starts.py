@@ -10,6 +10,7 @@ import pytest
 from leat_run import Run
 from script_run import config, put, rows, script_run, table, wait_until, write_iterations
 from test_isolation import WITNESS, expect_all_stored, is_alive, witnessed, workers_of
+from without_xarray import without_xarray  # noqa: F401
 
 ONCE = """
 import os, pathlib, signal
