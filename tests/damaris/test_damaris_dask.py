@@ -4,12 +4,12 @@ import json
 import os
 import re
 import signal
-import subprocess
 import time
 
 import numpy as np
 import pytest
 from damaris_scripts import config, log_of, processes_with, script_processes, with_python
+from dask_schedulers import dask_of, start_scheduler
 from leat_run import LIMIT, Run, data
 from readers import python_of
 
@@ -19,21 +19,18 @@ def scheduler(tmp_path):
     """(Python, scheduler file) of a scheduler on this machine's loopback."""
     python = str(python_of("dask"))
     file = tmp_path / "dask.json"
-    words = [python, "-m", "distributed.cli.dask_scheduler", "--scheduler-file", file, "--host", "127.0.0.1", "--port", "0",
-             "--no-dashboard"]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path) as process:
-        until = time.monotonic() + LIMIT
-        while not file.exists() and time.monotonic() < until:
-            time.sleep(0.05)
-        yield python, file
-        process.terminate()
+    process = start_scheduler(python, file)
+    yield python, file
+    process.terminate()
+    process.wait()
 
 
 def ask(scheduler, code):
     """What a client of the scheduler prints."""
     python, file = scheduler
-    whole = f"from dask.distributed import Client\nwith Client(scheduler_file={str(file)!r}) as client:\n    {code}\n"
-    return subprocess.run([python, "-c", whole], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+    done = dask_of(python).run(f"from dask.distributed import Client\nwith Client(scheduler_file={str(file)!r}) as client:\n    {code}\n")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 def names(scheduler):

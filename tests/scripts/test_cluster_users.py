@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from cluster_run import ClusterRun, interpreter_with, rows_of, whole
 from control_run import wait_until
+from dask_schedulers import dask_of, start_scheduler
 
 SHOWING = """
     import leat
@@ -33,11 +34,8 @@ SHOWING = """
 def scheduler(folder, dask):
     """(process, file)"""
     file = folder / "dask.json"
-    words = [interpreter_with(dask), "-m", "distributed.cli.dask_scheduler", "--scheduler-file", file, "--host", "127.0.0.1", "--port", "0",
-             "--no-dashboard"]
-    process = subprocess.Popen(list(map(str, words)), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = start_scheduler(interpreter_with(dask), file)
     try:
-        wait_until(file.exists, "the file of the scheduler")
         yield process, file
     finally:
         process.kill()
@@ -72,8 +70,7 @@ def test_the_workers_are_of_the_users_scheduler_and_leave_it_at_the_end(tmp_path
         log = run_with(tmp_path, dask, 3, words="threads='3' timeout='20s'")
         assert process.poll() is None
         assert log.count(f"of {address} with [3, 3]") == 3, log
-        left = subprocess.run([interpreter_with(dask), "-c", f"import distributed; print(distributed.Client({address!r}).nthreads())"],
-                              capture_output=True, text=True, timeout=60)
+        left = dask_of(interpreter_with(dask)).run(f"import distributed; print(distributed.Client({address!r}).nthreads())")
         assert left.stdout.strip() == "{}", left
     expect_right(tmp_path, range(3))
 
@@ -84,9 +81,8 @@ def test_a_worker_of_somebody_else_takes_part(tmp_path):
                  "--nthreads", "1"]
         other = subprocess.Popen(list(map(str, words)), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_until(lambda: "{}" not in subprocess.run(
-                [interpreter_with("Debian"), "-c", "import distributed; print(distributed.Client(scheduler_file='dask.json').nthreads())"],
-                cwd=tmp_path, capture_output=True, text=True, timeout=60).stdout, "the other worker")
+            ask = "import distributed; print(distributed.Client(scheduler_file='dask.json').nthreads())"
+            wait_until(lambda: "{}" not in dask_of(interpreter_with("Debian")).run(ask, cwd=tmp_path).stdout, "the other worker")
             log = run_with(tmp_path, words="threads='2' timeout='20s'")
             assert "with [1, 2, 2]" in log, log
             assert other.poll() is None

@@ -165,7 +165,7 @@ class Script(ScriptFile):
 
     @property
     def labels_arrays(self):
-        return any(function.declaration.arrays != "numpy" for function in self.functions)
+        return any(function.declaration.arrays in (None, "xarray") for function in self.functions)
 
     def _read(self):
         return self._functions_of(self.declarations())
