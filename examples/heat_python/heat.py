@@ -55,8 +55,6 @@ def main(config, steps):
     T = start(rank * rows, rows)
 
     leat.init(config, comm)
-    leat.set("ny", NY)
-    leat.set("nx", NX)
     leat.set("rows", rows)
     leat.set_position("temperature", [rank * rows, 0])
     for i in range(steps):

@@ -196,6 +196,11 @@ void Derivation::finish() {
   if (!files_.saved.empty() && sums_->last_iteration() >= 0) save(files_.saved + ".sums");
 }
 
+bool Derivation::is_due(const model::Store& store, const Iteration& iteration) {
+  if (store.due) return iteration.due[*store.due] != 0;
+  return store.awaits_event ? !iteration.signals.empty() : iteration.number % store.every == 0;
+}
+
 // With each checkpoint: a run may go on from it. As many stay as of those.
 void Derivation::save_with_checkpoint(const Iteration& iteration) {
   if (files_.saved.empty()) return;
@@ -203,7 +208,8 @@ void Derivation::save_with_checkpoint(const Iteration& iteration) {
   for (const Block& block : iteration.blocks) {
     for (const std::uint32_t each : model_.variables[block.variable].stores) {
       const model::Store& store = model_.stores[each];
-      if (is_checkpoint(store)) keep = std::max(keep, checkpoints_kept(store));
+      if (is_checkpoint(store) && is_due(store, iteration))
+        keep = std::max(keep, checkpoints_kept(store));
     }
   }
   if (keep == 0) return;

@@ -111,6 +111,7 @@ class Derivation {
   std::string take_saved(const std::string& file);
   std::string saved_at(std::int64_t iteration) const;
   void save(const std::string& file) const;
+  static bool is_due(const model::Store& store, const Iteration& iteration);
   void save_with_checkpoint(const Iteration& iteration);
 
   const model::Model& model_;

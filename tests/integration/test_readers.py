@@ -31,7 +31,7 @@ def files(tmp_path_factory):
         for xml in (EXAMPLES / folder).glob("*.xml"):
             (work / xml.name).write_text(xml.read_text().replace('<folder path="analysis"/>', ""))
         mpirun(2, program, *words, cwd=work)
-        made[name] = shutil.move(next(work.glob("*.h5")), work / f"{name}.nc")
+        made[name] = shutil.move(work / f"{name}.h5", work / f"{name}.nc")
         assert len(readers.values_of(made[name])["iteration"]) == 3
     return made
 
