@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "lib/base/text.hpp"
@@ -214,11 +218,35 @@ void Derivation::save_with_checkpoint(const Iteration& iteration) {
   }
   if (keep == 0) return;
   save(saved_at(iteration.number));
-  saved_.push_back(iteration.number);
-  while (saved_.size() > keep) {
-    unlink(saved_at(saved_.front()).c_str());
-    saved_.erase(saved_.begin());
+  remove_saved(iteration.number, keep);
+}
+
+// Also those of servers and runs before this one; what is of later iterations is of a run that this one has begun before the end of.
+void Derivation::remove_saved(std::int64_t iteration, std::size_t keep) const {
+  const std::filesystem::path begin = files_.saved + "-";
+  std::set<std::int64_t> saved;
+  std::error_code failed;
+  std::filesystem::path folder = begin.parent_path();
+  if (folder.empty()) folder = ".";
+  for (std::filesystem::directory_iterator each(folder, failed), end; !failed && each != end;
+       each.increment(failed)) {
+    const std::string name = each->path().filename().string(), head = begin.filename().string();
+    if (name.compare(0, head.size(), head) != 0) continue;
+    std::int64_t number = -1;
+    const char* const last = name.data() + name.size();
+    const auto read = std::from_chars(name.data() + head.size(), last, number);
+    if (std::string_view(read.ptr, last) == ".sums" && number >= 0 && number <= iteration)
+      saved.insert(number);
   }
+  while (saved.size() > keep) {
+    unlink(saved_at(*saved.begin()).c_str());
+    saved.erase(saved.begin());
+  }
+}
+
+void Derivation::serves(std::int32_t first_rank) {
+  if (!files_.saved.empty() && !files_.has_all_ranks)
+    files_.saved += fmt::format(".rank{}", first_rank);
 }
 
 std::vector<Block> Derivation::constants(std::uint32_t variable) const {

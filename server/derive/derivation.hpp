@@ -38,7 +38,8 @@ class Derivation {
     std::string sums{};  ///< in shared memory; "" for one that ends with this process
     std::string
         saved{};  ///< how names begin of what a run leaves for one that goes on; "": none does
-    bool is_resumed = false;  ///< a server before this one has begun
+    bool is_resumed = false;    ///< a server before this one has begun
+    bool has_all_ranks = true;  ///< else other servers of the run leave something beside it
   };
   /// Null where nothing is to be made.
   static Result<std::unique_ptr<Derivation>> make(const model::Model& model, Files files,
@@ -55,6 +56,8 @@ class Derivation {
   /// Before the first iteration. Without it this server is the only one.
   void reduce_by(Reduce reduce) { reduce_ = std::move(reduce); }
 
+  /// Before the first iteration: the lowest rank of this server.
+  void serves(std::int32_t first_rank);
   /// Nothing comes any more: keeps what periods have come to, for a run that goes on.
   void finish();
 
@@ -112,6 +115,7 @@ class Derivation {
   std::string saved_at(std::int64_t iteration) const;
   void save(const std::string& file) const;
   static bool is_due(const model::Store& store, const Iteration& iteration);
+  void remove_saved(std::int64_t iteration, std::size_t keep) const;
   void save_with_checkpoint(const Iteration& iteration);
 
   const model::Model& model_;
@@ -132,7 +136,6 @@ class Derivation {
   DerivedFrom from_;  // of the iteration
   BlockInputs inputs_;
   std::set<std::string> said_;
-  std::vector<std::int64_t> saved_;  // iterations, with checkpoints
 };
 
 }  // namespace leat::server

@@ -447,8 +447,8 @@ class Startup {
       if (!lent) return lent.error();
       lent_threads_ = std::move(*lent);
     }
-    Result<std::unique_ptr<Derivation>> derivation =
-        Derivation::make(model_, {live_->sums(), saved_sums(), facts_.resumed}, log_);
+    Result<std::unique_ptr<Derivation>> derivation = Derivation::make(
+        model_, {live_->sums(), saved_sums(), facts_.resumed, facts_.has_all_ranks()}, log_);
     if (!derivation) return derivation.error();
     const char* const overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
     engine_.emplace(
@@ -477,10 +477,8 @@ class Startup {
     const auto appends = [](const model::Store& store) {
       return store.option("append", "") == "true";
     };
-    if (std::none_of(model_.stores.begin(), model_.stores.end(), appends)) return "";
-    const std::string server =
-        facts_.has_all_ranks() ? "" : "-" + std::to_string(facts_.first_on_node);
-    return model_.name + server;
+    const bool any = std::any_of(model_.stores.begin(), model_.stores.end(), appends);
+    return any ? model_.name : "";
   }
 
   void clear_up() {

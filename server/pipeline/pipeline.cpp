@@ -100,6 +100,7 @@ Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
 void Pipeline::start(Executor& executor, const std::vector<std::int32_t>& ranks,
                      std::function<void()> first) {
   for (const auto& store : stores_) store->plugin().set_ranks(ranks);
+  if (derivation_ && !ranks.empty()) derivation_->serves(ranks.front());
   ++unfinished_;
   lanes_.start(executor);
   crews_.start(executor);

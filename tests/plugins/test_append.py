@@ -183,7 +183,8 @@ def test_what_is_no_file_of_leat_is_left_alone(tmp_path):
 @pytest.mark.parametrize("more, why", [({"options": {**APPEND, "exists": "replace"}}, "take one of them away"),
                                        ({"options": {**APPEND, "layout": "damaris"}}, "each has its own"),
                                        ({"options": {"append": "yes"}}, 'expected "true" or "false"'),
-                                       ({"options": APPEND, "ranks": 4, "node_ranks": 2, "first_rank": 0}, "for runs with one server")])
+                                       ({"options": {**APPEND, "files": "2"}, "ranks": 4, "node_ranks": 2, "first_rank": 0},
+                                        "write files together")])
 def test_what_cannot_be_is_refused(tmp_path, more, why):
     assert why in Plugin(tmp_path, VARIABLES, session="one", **more).opened
     assert not (tmp_path / "run.h5").exists()

@@ -203,7 +203,7 @@ class SubArrayWriter : public Writer {
     const bool is_small = product(extents) * H5Tget_size(type_of(variable_.type)) < kSmallestChunk;
     data_ = axes_.make(joined(0, extents), names, joined(is_small ? slots : 1, extents));
     if (!data_.is_new()) return;
-    set_attribute(data_.id(), "leat_patches", std::int64_t{1});
+    set_attribute(data_.id(), kPatches, std::int64_t{1});
     for (unsigned d = 0; d < variable_.dims; ++d) {
       const std::optional<AxisValues> axis = axes_.place_name_of(d, 0).values;
       if (axis) note_axis(data_.id(), d, *axis);

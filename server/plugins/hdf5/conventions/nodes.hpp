@@ -46,7 +46,7 @@ inline constexpr const char* kViewMark = "leat_parts";
 inline constexpr const char* kNodeRanks = "leat_node_ranks";
 inline constexpr const char* kSuccession =
     "leat_succession";                                      ///< where ranks may have several parts
-inline constexpr const char* kOwnRanks = "leat_own_ranks";  ///< then: "0,1,2"
+inline constexpr const char* kOwnRanks = "leat_own_ranks";  ///< "0,1,2", where they are known
 inline constexpr const char* kStarted = "leat_started_ns";
 inline constexpr const char* kViewName = "leat_view";  ///< file name of the view
 
@@ -72,6 +72,16 @@ inline std::optional<std::int64_t> losses_beside(const std::filesystem::path& pa
       most = std::max(most.value_or(0), lost);
   }
   return most;
+}
+
+/// Of an earlier run, in whose part this one goes on.
+inline void remove_losses_beside(const std::filesystem::path& part) {
+  std::error_code gone;
+  while (const std::optional<std::int64_t> lost = losses_beside(part)) {
+    if (!std::filesystem::remove(
+            part.parent_path() / (begin_of_losses(part) + std::to_string(*lost)), gone))
+      return;
+  }
 }
 
 /// False where not even that can be made.

@@ -45,6 +45,9 @@ struct SubArray {
   }
 };
 
+/// Attribute of a variable that is stored so.
+inline constexpr const char* kPatches = "leat_patches";
+
 inline constexpr std::size_t kSubArrayHead = 4;
 
 inline std::size_t numbers_of_sub_array(std::size_t dims) { return kSubArrayHead + 3 * dims; }

@@ -176,8 +176,11 @@ std::vector<Named> meshes_of(const leat_run& run) {
 }  // namespace
 
 std::vector<std::string> differences(hid_t file, const leat_run& run) {
-  if (has_attribute(file, kViewName) || has_attribute(file, kViewMark))
-    return {"it is of a run with several servers, and this run has one"};
+  if (has_attribute(file, kViewMark) ||
+      has_attribute(file, kViewName) != is_one_of_several_nodes(run))
+    return {is_one_of_several_nodes(run)
+                ? "it is no part of a run with several servers"
+                : "it is of a run with several servers, and this run has one"};
   const DescribedRun before(file);
   Differences all;
   compare("variable ", variables_of(before.run()), variables_of(run), &all);

@@ -141,11 +141,12 @@ void describe_part(hid_t file, const leat_run& run, const std::string& view) {
   set_attribute(file, kStarted, std::int64_t{now.count()});
   set_attribute(file, kViewName, std::filesystem::path(view).filename().string());
   const std::int32_t* const own = leat_run_own_ranks(&run);
-  if (leat_run_succession(&run) == 0 || !own) return;
+  if (leat_run_succession(&run) > 0)
+    set_attribute(file, kSuccession, std::int64_t{leat_run_succession(&run)});
+  if (!own) return;
   std::string ranks;
   for (std::int32_t i = 0; i < run.node_ranks; ++i)
     ranks += (i > 0 ? "," : "") + std::to_string(own[i]);
-  set_attribute(file, kSuccession, std::int64_t{leat_run_succession(&run)});
   set_attribute(file, kOwnRanks, ranks);
 }
 

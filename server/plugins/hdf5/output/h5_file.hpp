@@ -55,7 +55,7 @@ bool has_part(const std::string& path, const std::string& part);
 void describe_writer(hid_t file, const leat_run& run);
 /// Of a new file: that, and all that views and readers of netCDF want.
 void describe_file(hid_t file, const leat_run& run);
-/// Of a part: what its view is made by.
+/// Of a part: what its view is made by. It begins now.
 void describe_part(hid_t file, const leat_run& run, const std::string& view);
 /// Of a file in which several servers have their parts: what is the same for all.
 void describe_shared(hid_t file, const leat_run& run, const std::string& view);

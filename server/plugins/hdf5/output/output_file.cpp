@@ -11,6 +11,7 @@
 
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
+#include "server/plugins/hdf5/output/earlier_parts.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/old_output.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
@@ -57,6 +58,7 @@ OutputFile::OutputFile(const leat_run& run, const Host& host, const Shared& shar
 OutputFile::OutputFile(const Host& host, const Draft& draft)
     : host_(host),
       path_(draft.path),
+      view_(draft.view),
       wanted_(draft.path),
       absolute_(fs::absolute(draft.path)),
       is_draft_(true) {}
@@ -125,7 +127,43 @@ bool OutputFile::find_own_anywhere(const leat_run& run, const std::string& wante
 // same name.
 void OutputFile::take_part(const leat_run& run, bool is_expected) {
   view_ = wanted_path(run);
-  const std::string folder = folder_of_parts(view_, run.session);
+  if (appends(run)) {
+    const std::string folder = folder_to_append(run, view_);
+    if (!folder.empty() && take_earlier_part(run, folder)) return;
+  }
+  take_part_in(run, folder_of_parts(view_, run.session), is_expected);
+}
+
+// False where it is no part of an earlier run: then one is begun. Who is the last of its run to store what was in memory leaves what the
+// next one may have begun to go on in.
+bool OutputFile::take_earlier_part(const leat_run& run, const std::string& folder) {
+  const std::string path = fs::path(folder) / (name_of_part(run) + ".h5");
+  if (leat_run_is_resumed(&run) && find_own(run, path)) return true;
+  if (leat_run_is_drained(&run)) return false;
+  if (!fs::exists(fs::symlink_status(path)) && is_just_begun(run, folder)) {
+    take_part_in(run, folder, true);
+    return true;
+  }
+  const AppendAgreement agreement(run, folder);
+  agreement.look();
+  try {
+    if (const std::string why_not = why_no_earlier(run, folder); !why_not.empty())
+      throw std::runtime_error(refusal_of_parts(view_, why_not));
+    path_ = path;
+    std::optional<FileLock> lock = lock_soon(path);
+    if (!lock)
+      throw std::runtime_error(refusal_of_parts(
+          view_, path + " is being written by another run" + FileLock::holder(path)));
+    hold(std::move(*lock));
+    finish_earlier();
+  } catch (const std::exception& e) {
+    agreement.say(e.what());
+    throw;
+  }
+  return true;
+}
+
+void OutputFile::take_part_in(const leat_run& run, const std::string& folder, bool is_expected) {
   fs::create_directories(folder);
   const std::string path = fs::path(folder) / (name_of_part(run) + ".h5");
   if (leat_run_is_resumed(&run)) {
@@ -245,6 +283,10 @@ void OutputFile::take_to_append(const leat_run& run, const std::string& wanted) 
   hold(lock ? std::move(*lock) : lock_for(&path_, run, host_));
   if (path_ != wanted || !fs::exists(fs::symlink_status(path_)))
     return make_room(path_, "keep", host_);
+  finish_earlier();
+}
+
+void OutputFile::finish_earlier() {
   if (!fs::is_regular_file(fs::symlink_status(path_)))
     throw std::runtime_error("cannot append to " + path_ +
                              ": it is no file, but a link or the like");

@@ -34,6 +34,7 @@ class OutputFile {
   /// One that others do not see: it is made to get the name of another file, and has no lock of its own.
   struct Draft {
     std::string path;
+    std::string view{};  ///< of what it is to be a part
   };
   OutputFile(const Host& host, const Draft& draft);
   /// The file of its own of a server that shares others: nobody expects it to be there.
@@ -75,8 +76,11 @@ class OutputFile {
   bool take_name(CommittedFile* file, const std::string& path);
   void take_new(const leat_run& run, const std::string& wanted);
   void take_to_append(const leat_run& run, const std::string& wanted);
+  void finish_earlier();
 
   void take_part(const leat_run& run, bool is_expected);
+  void take_part_in(const leat_run& run, const std::string& folder, bool is_expected);
+  bool take_earlier_part(const leat_run& run, const std::string& folder);
 
   Host host_;
   std::string path_, view_;

@@ -47,12 +47,20 @@ class ChosenStore {
     };
     return is_one_of_several_nodes(run) && has(kFiles) && !has(kSelectFile);
   }
+  // Who goes on in which file has to be known.
+  static void check_append(const leat_run& run, const Host& host) {
+    const char* const others = leat_run_succession(&run) > 0 ? "stores at staging nodes"
+                               : shared_files(run, host) > 0 ? "servers that write files together "
+                                                               "(files=)"
+                                                             : nullptr;
+    if (!others) return;
+    throw std::runtime_error(
+        std::string("append=\"true\" is for servers that write a file each, and not for ") +
+        others + ". Take it away, then the output of the run before is set aside");
+  }
   static Any chosen(const leat_run& run, const Host& host) {
     check_options(run);
-    if (appends(run) && is_one_of_several_nodes(run))
-      throw std::runtime_error(
-          "append=\"true\" is for runs with one server: the output of several lies in files of "
-          "their own. Take it away, then the output of the run before is set aside");
+    if (appends(run) && is_one_of_several_nodes(run)) check_append(run, host);
     if (is_damaris(run) && !is_one_file_of_several_nodes(run))
       return Any(std::in_place_type<DamarisStore>, run, host);
     if (is_damaris(run))

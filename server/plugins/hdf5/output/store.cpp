@@ -70,7 +70,7 @@ Store::Store(const leat_run& run, Host host, OutputFile output, const std::strin
 
 void Store::open() {
   awaits_first_ = output_.is_earlier();
-  if (awaits_first_) return expect_same_model();
+  if (awaits_first_) return begin_as_earlier();
   if (output_.continues()) continue_file();
   if (leat_run_is_resumed(&run_) && output_.is_missing())
     lost_before_ = loss_of_stored(host_.ledger(), run_.store);
@@ -384,6 +384,8 @@ void Store::close() {
     why = e.what();
     if (view_ && name_->why_none().empty()) note_losses();
   }
+  if (appends(run_) && view_)
+    AppendAgreement(run_, fs::path(output_.path()).parent_path()).remove();
   if (view_) view_->at_close();
   const std::string not_shown = view_ ? view_->not_shown() : "";
   for (const std::string& lost : {why, lost_before_, not_shown}) {

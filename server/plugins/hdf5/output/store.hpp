@@ -24,6 +24,7 @@
 
 #include "server/plugins/hdf5/arrays/mesh_shapes.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
+#include "server/plugins/hdf5/output/earlier_parts.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/output_file.hpp"
 #include "server/plugins/hdf5/output/stored_rows.hpp"
@@ -62,7 +63,9 @@ class Store {
   struct Open;  // what is closed together, before the file
 
   // Of a file that is appended to
+  void begin_as_earlier();
   void expect_same_model() const;
+  void expect_others(std::int64_t first);
   void begin_to_append(std::int64_t iteration, const leat_iteration_data* data);
   hsize_t keep_rows_before(std::int64_t first, const leat_iteration_data* data);
   void cut(StoredRows* stored, std::int64_t first);
@@ -106,9 +109,10 @@ class Store {
   Id file_;
   Id root_;  // of what this server writes: the file, or a group of it
   std::unique_ptr<Open> open_;
-  std::unique_ptr<ViewKeeper> view_;   // on one of several nodes
-  bool awaits_first_ = false;          // the file is an earlier run's, and not open yet
-  std::optional<std::int64_t> first_;  // iteration of this run in it
+  std::unique_ptr<ViewKeeper> view_;          // on one of several nodes
+  bool awaits_first_ = false;                 // the file is an earlier run's, and not open yet
+  std::optional<AppendAgreement> agreement_;  // of several servers that do so
+  std::optional<std::int64_t> first_;         // iteration of this run in it
 };
 
 }  // namespace leat::hdf5

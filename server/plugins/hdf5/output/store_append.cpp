@@ -6,12 +6,14 @@
 // on would have.
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <set>
 #include <stdexcept>
 
 #include "server/plugins/common/errno_text.hpp"
 #include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/conventions/ledger.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/output/append.hpp"
 #include "server/plugins/hdf5/output/store.hpp"
@@ -49,6 +51,32 @@ std::string compression_in(const leat_run& run) {
 
 }  // namespace
 
+// Others go on in their parts when all can.
+void Store::begin_as_earlier() {
+  if (output_.view().empty()) return expect_same_model();
+  agreement_.emplace(run_, std::filesystem::path(output_.path()).parent_path());
+  std::string why;
+  try {
+    expect_same_model();
+  } catch (const std::exception& e) {
+    why = e.what();
+  }
+  agreement_->say(why);
+  if (!why.empty()) throw std::runtime_error(why);
+}
+
+// The first iteration of this run may be behind one that this server's part lacks, as behind a kill of all.
+void Store::expect_others(std::int64_t first) {
+  if (!agreement_) return;
+  agreement_->expect();
+  const std::string missing =
+      missing_before(run_, std::filesystem::path(output_.path()).parent_path(), first);
+  if (missing.empty()) return;
+  host_.warn(output_.path() + " goes on from iteration " + std::to_string(first) +
+             " on and lacks iterations before that which other parts have: " + missing +
+             ". What is missing of the whole array there is fill value");
+}
+
 // All differences at once, and before anything is stored.
 void Store::expect_same_model() const {
   be_quiet();
@@ -73,6 +101,7 @@ void Store::expect_same_model() const {
 void Store::begin_to_append(std::int64_t iteration, const leat_iteration_data* data) {
   if (!first_) first_ = iteration;
   try {
+    expect_others(*first_);
     const hsize_t gone = keep_rows_before(*first_, data);
     go_on_in_old(*first_);
     awaits_first_ = false;
@@ -113,7 +142,8 @@ hsize_t Store::keep_rows_before(std::int64_t first, const leat_iteration_data* d
 void Store::cut(StoredRows* stored, std::int64_t first) {
   const HostOfDraft host(host_);
   const std::string path = draft_of(output_.path()).path();
-  Store draft(run_, host.host(), OutputFile(host.host(), OutputFile::Draft{path}), "");
+  Store draft(run_, host.host(), OutputFile(host.host(), OutputFile::Draft{path, output_.view()}),
+              "");
   std::set<std::int64_t> numbers;  // of iterations, and of what was made of some
   const std::vector<std::int64_t>& rows = stored->iterations();
   for (const std::int64_t number : stored->with_products()) numbers.insert(number);
@@ -126,6 +156,7 @@ void Store::cut(StoredRows* stored, std::int64_t first) {
     for (const auto& made : stored->products(number)) draft.results(made->set);
   }
   set_attribute(draft.root_, "history", stored->history());
+  if (!output_.view().empty()) set_attribute(draft.root_, kStarted, stored->started());
   draft.finish_draft(output_.path());
 }
 
@@ -158,6 +189,7 @@ void Store::go_on_in_old(std::int64_t first) {
   root_ = Id(H5Gopen2(file_, "/", H5P_DEFAULT), "cannot open " + path);
   describe_appended(root_, run_, first);
   remove_ledger(root_);
+  if (!output_.view().empty()) remove_losses_beside(path);
   open_ = std::make_unique<Open>(root_, run_, host_, shapes_);
   commit();
   name_.emplace(&output_, disk_.get(), host_);

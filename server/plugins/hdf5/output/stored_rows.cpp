@@ -9,6 +9,7 @@
 
 #include "server/plugins/hdf5/arrays/blocks.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 
 namespace leat::hdf5 {
@@ -102,6 +103,38 @@ bool bounds_of(const std::vector<char>& values, const Shape& extents,
 
 }  // namespace
 
+// Which blocks of a global array a part has in each row. Rows are asked for one after the other.
+struct StoredRows::SubArrays {
+  using Key = std::pair<std::int64_t, std::int64_t>;  // rank and block, the order of an iteration
+
+  SubArrays(hid_t file, const std::string& variable, unsigned dims) {
+    const std::size_t width = numbers_of_sub_array(dims);
+    const std::vector<std::int64_t> numbers =
+        integers_of(file, table_of(file, variable, "_region"));
+    for (std::size_t at = 0; at + width <= numbers.size(); at += width)
+      records.push_back(sub_array_of_record(&numbers[at], dims));
+  }
+
+  /// Those that it has, and those that came in this row without a cell.
+  std::vector<SubArray> in(std::int64_t row) {
+    if (next > 0 && row < records[next - 1].row) now.clear(), next = 0;
+    for (; next < records.size() && records[next].row <= row; ++next) {
+      SubArray& last = now[{records[next].rank, records[next].block}];
+      first.try_emplace({records[next].rank, records[next].block}, records[next].row);
+      last = records[next];
+    }
+    std::vector<SubArray> all;
+    for (const auto& [key, each] : now)
+      if (each.is_there() || first.at(key) == row) all.push_back(each);
+    return all;
+  }
+
+  std::vector<SubArray> records;
+  std::map<Key, SubArray> now;
+  std::map<Key, std::int64_t> first;  // row in which a block came
+  std::size_t next = 0;               // record
+};
+
 struct StoredRows::Variable {
   Variable(hid_t file, const leat_variable& of, std::uint32_t its_number, StoredBlockTables* tables)
       : described(of),
@@ -112,6 +145,8 @@ struct StoredRows::Variable {
         global(file, name, "_global"),
         extents(file, name, "_extent") {
     if (!of.time_varying) row_of_constant = first_row(data);
+    if (has_attribute(data, kPatches))
+      sub_arrays = std::make_unique<SubArrays>(file, name, of.dims);
     const std::string table_name = fixed_attribute(data, kBlockTable);
     if (table_name.empty()) return;
     table = &tables->of(file, table_name);
@@ -134,6 +169,7 @@ struct StoredRows::Variable {
   hsize_t row_of_constant = 0;
   StoredBlockTable* table = nullptr;  // none: a single block is all that a row has
   std::unique_ptr<BlockRecords> records;
+  std::unique_ptr<SubArrays> sub_arrays;  // in a part, of a variable with a global array
 };
 
 namespace {
@@ -254,6 +290,8 @@ void StoredRows::find_products() {
   }
 }
 
+std::int64_t StoredRows::started() const { return integer_attribute(file_, kStarted, 0); }
+
 std::unique_ptr<StoredIteration> StoredRows::at(hsize_t row) {
   auto found = std::make_unique<StoredIteration>();
   for (const auto& variable : variables_)
@@ -288,8 +326,8 @@ std::unique_ptr<StoredIteration> StoredRows::constant(std::uint32_t variable,
                                                       const std::vector<const leat_block*>& like) {
   auto found = std::make_unique<StoredIteration>();
   if (!variables_[variable]) return found;
-  const Variable& of = *variables_[variable];
-  if (!of.described.has_global) {
+  Variable& of = *variables_[variable];
+  if (!of.described.has_global || of.sub_arrays) {
     add(of, 0, found.get());
     return found;
   }
@@ -309,8 +347,9 @@ std::unique_ptr<StoredIteration> StoredRows::constant(std::uint32_t variable,
 }
 
 // Ordered as blocks of an iteration are.
-void StoredRows::add(const Variable& variable, hsize_t row, StoredIteration* to) {
+void StoredRows::add(Variable& variable, hsize_t row, StoredIteration* to) {
   const auto first = static_cast<std::ptrdiff_t>(to->blocks.size());
+  if (variable.sub_arrays) return add_sub_arrays(variable, row, to);
   if (variable.described.has_global) {
     const Shape global = global_at(variable, row);
     const auto shares = in_chunks(variable.data, global, variable.has_rows());
@@ -336,6 +375,8 @@ Shape StoredRows::global_at(const Variable& variable, hsize_t row) {
 
 Shape StoredRows::last_global(std::uint32_t variable) const {
   const auto& of = variables_[variable];
+  if (of && of->sub_arrays)
+    return of->sub_arrays->records.empty() ? Shape() : of->sub_arrays->records.back().global;
   if (!of || !of->described.has_global || of->global.exists()) return {};
   const Shape whole = extents_of(of->data);
   return of->has_rows() ? behind(whole) : whole;
@@ -355,6 +396,30 @@ void StoredRows::add_global(const Variable& variable, hsize_t row, const Shape& 
     for (std::size_t d = 0; d < global.size(); ++d) {
       block->position[d] = static_cast<std::int64_t>(share.start[d]);
       block->global[d] = static_cast<std::int64_t>(global[d]);
+    }
+  }
+}
+
+// Each in its slot, and as small as it is.
+void StoredRows::add_sub_arrays(Variable& variable, hsize_t row, StoredIteration* to) {
+  const bool has_rows = variable.has_rows();
+  for (const SubArray& each :
+       variable.sub_arrays->in(has_rows ? static_cast<std::int64_t>(row) : 0)) {
+    Shape start = joined(static_cast<hsize_t>(each.slot), zeros(each.count));
+    Shape count = joined(1, each.count);
+    if (has_rows) start = joined(row, start), count = joined(1, count);
+    leat_block* const block = add_block(
+        variable.described, variable.number, each.count,
+        each.is_there()
+            ? read_values(variable.data, variable.described.type, start, count, variable.name)
+            : std::vector<char>(),
+        to);
+    block->rank = static_cast<std::int32_t>(each.rank);
+    block->block = static_cast<std::uint32_t>(each.block);
+    block->has_position = 1;
+    for (std::size_t d = 0; d < each.global.size(); ++d) {
+      block->position[d] = static_cast<std::int64_t>(each.start[d]);
+      block->global[d] = static_cast<std::int64_t>(each.global[d]);
     }
   }
 }

@@ -51,6 +51,8 @@ class StoredRows {
   const std::vector<std::int64_t>& iterations() const { return iterations_; }
   /// As the file has it.
   std::string history() const { return text_attribute(file_, "history", ""); }
+  /// Of a part: when it was begun.
+  std::int64_t started() const;
   /// Global arrays in blocks for which a file with the same chunks is made.
   std::unique_ptr<StoredIteration> at(hsize_t row);
   /// Of what does not vary in time, the blocks that it has; of a global array those in the places of `like`.
@@ -72,6 +74,7 @@ class StoredRows {
   std::vector<std::unique_ptr<StoredProducts>> products(std::int64_t iteration) const;
 
  private:
+  struct SubArrays;
   struct Variable;
   struct ResultOf;
   struct ProductsOf;
@@ -82,8 +85,9 @@ class StoredRows {
   Shape global_at(const Variable& variable, hsize_t row);
   void add_global(const Variable& variable, hsize_t row, const Shape& global,
                   const std::vector<Share>& shares, StoredIteration* to);
+  void add_sub_arrays(Variable& variable, hsize_t row, StoredIteration* to);
   void add_blocks(const Variable& variable, hsize_t row, StoredIteration* to);
-  void add(const Variable& variable, hsize_t row, StoredIteration* to);
+  void add(Variable& variable, hsize_t row, StoredIteration* to);
   void add_parameters(hsize_t row, StoredIteration* to) const;
   void add_window(hsize_t row, leat_iteration_data* data) const;
 

@@ -28,7 +28,7 @@ struct Part {
   std::vector<std::int64_t> iterations;  ///< by row
   std::vector<std::uint8_t> complete;    ///< by row
   std::int64_t succession = 0;
-  std::vector<std::int32_t> own_ranks;  ///< where ranks may have several parts; else empty
+  std::vector<std::int32_t> own_ranks;  ///< ascending; empty where they are not known
 
   /// Its server went on with ranks of another one, which has a part too.
   bool goes_on() const { return succession > 1; }
