@@ -2,10 +2,12 @@
 """append="true" in files with /VTKHDF, in which steps, parts and offsets go with the iterations that are cut off; see test_append.py."""
 import os
 
+import h5py
 import numpy as np
 import pytest
 from h5_compare import expect_same
 from leat_plugin import Plugin, mesh, variable
+from leat_run import same_bits
 from test_vtkhdf import MIXED_MESH, field_blocks, global_block, mixed_blocks, mixed_variables
 
 LAST = 9
@@ -54,6 +56,10 @@ def patches(plugin, i, _):
             for number in range(2) for (rank, block), (level, low, extents) in sorted(told.items())]
 
 
+def patches_and_more(plugin, i, is_first):
+    return [*patches(plugin, i, is_first), global_block(plugin, 2, (3, 4), i)]
+
+
 def several(plugin, i, is_first):
     axes = [plugin.values(2 + n, np.linspace(0, 1, size) ** 2) for n, size in enumerate((5, 4))] if is_first else []
     fields = [global_block(plugin, 0, (3, 4), i)] + ([global_block(plugin, 1, (3, 4), 50 + i)] if i > 2 else [])
@@ -71,6 +77,9 @@ CASES = {
     "particles": (particles, [variable("x", "f8", ["?n", "xyz"]), variable("m", "f4", ["?n"], mesh=0, nodal=1)],
                   [mesh("atoms", "points", 3, coordinates=[0])]),
     "amr": (patches, [variable("u", "f8", ["y", "x"], mesh=0), variable("v", "f4", ["y", "x"], mesh=0)], [mesh("m", "amr", 2, **AMR)]),
+    "amr beside a grid": (patches_and_more, [variable("u", "f8", ["y", "x"], mesh=1), variable("v", "f4", ["y", "x"], mesh=1),
+                                             variable("t", "f8", ["j", "i"], **FIELD, mesh=0)],
+                          [mesh("box", "uniform", 2, origin=[0., 0.], spacing=[1., 1.]), mesh("m", "amr", 2, **AMR)]),
     "amr of all sizes": (patches, [variable("u", "f8", ["?y", "?x"], mesh=0), variable("v", "f4", ["?y", "?x"], mesh=0)],
                          [mesh("m", "amr", 2, **AMR)]),
     "several": (several, [variable("t", "f8", ["y", "x"], **FIELD, mesh=0), variable("k", "f8", ["y", "x"], **FIELD, mesh=1),
@@ -97,3 +106,21 @@ def test_steps_of_meshes_are_those_of_a_run_that_was_not_interrupted(tmp_path, c
         run(folder, case, "two", range(first, LAST))
         expect_same(folder / "run.h5", tmp_path / "whole/run.h5", but=["session"])
         assert os.listdir(folder) == ["run.h5"]
+
+
+@pytest.mark.parametrize("case", ["amr", "amr of all sizes", "amr beside a grid"])
+def test_a_run_that_stores_no_patch_leaves_their_boxes_as_they_are(tmp_path, case):
+    run(tmp_path / "whole", case, "one", range(4))
+    run(tmp_path / "parts", case, "one", range(4))
+    blocks, variables, meshes = CASES[case]
+    for session, iterations in (("two", []), ("three", [4])):
+        plugin = Plugin(tmp_path / "parts", variables, meshes=meshes, ranks=2, session=session, options={"append": "true"},
+                        time_parameter=0)
+        for i in iterations:
+            plugin.must(i, parameters={"time": i / 8})
+        plugin.finish()
+    with h5py.File(tmp_path / "whole/run.h5") as one, h5py.File(tmp_path / "parts/run.h5") as parts:
+        found = {}
+        one["VTKHDF"].visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+        for name, values in found.items():
+            assert same_bits(values, parts["VTKHDF"][name][()]), name

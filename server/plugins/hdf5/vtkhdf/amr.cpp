@@ -327,6 +327,7 @@ class AmrMesh : public Mesh {
     put_text(object, "GridDescription", "XYZ");
     set_attribute(object, "Origin", in_space(mesh_.origin, 0));
     boxes_.emplace(target_.file, group(), mesh_);
+    steps_ = boxes_->steps();
   }
 
   void put_step(hsize_t step, hsize_t row) override {

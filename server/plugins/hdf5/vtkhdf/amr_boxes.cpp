@@ -171,8 +171,7 @@ void AmrBoxes::expect_room(std::size_t levels, const std::vector<Patch>& patches
     const std::size_t end = i + 1 < patches.size() ? patches[i + 1].level : levels;
     if (patches[i].level < end) expect_refined(patches[i], end);
   }
-  const hsize_t steps = levels_.empty() ? 0 : levels_[0].count.size();
-  for (hsize_t step = 0; step < steps && levels > levels_.size(); ++step) {
+  for (hsize_t step = 0; step < steps() && levels > levels_.size(); ++step) {
     const std::vector<Patch> last = patches_at(step, levels_.size() - 1);
     if (!last.empty()) expect_refined(last.front(), levels);
   }

@@ -79,6 +79,7 @@ class AmrBoxes {
   AmrBoxes(hid_t file, std::string group, const leat_mesh& mesh);
 
   std::size_t levels() const { return levels_.size(); }
+  hsize_t steps() const { return levels_.empty() ? 0 : levels_[0].count.size(); }
   std::string group_of(std::size_t level) const { return group_ + "/" + name_of(level); }
   std::string steps_of(std::size_t level) const { return group_ + "/Steps/" + name_of(level); }
 

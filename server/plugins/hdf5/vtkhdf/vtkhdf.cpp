@@ -82,10 +82,18 @@ bool VtkHdf::shows(const leat_run& run) {
   return false;
 }
 
+// Where there is no collection, all meshes would have the same group: it is that of an amr mesh, or of another one.
+bool VtkHdf::is_shown_as(const vtk::Mesh& mesh, const std::string& group) const {
+  if (!is_in(target_.file, group + "/Steps")) return false;
+  const Id object(H5Gopen2(target_.file, group.c_str(), H5P_DEFAULT), "cannot open " + group);
+  const bool is_amr = text_attribute(object, "Type", "") == "OverlappingAMR";
+  return is_amr == (mesh.described().kind == LEAT_MESH_AMR);
+}
+
 void VtkHdf::resume() {
   for (const auto& mesh : meshes_) {
     const std::string group = group_of(mesh->described());
-    if (!is_in(target_.file, group + "/Steps") || !mesh->is_ready()) continue;
+    if (!is_shown_as(*mesh, group) || !mesh->is_ready()) continue;
     mesh->open(group);
     if (steps_.empty()) steps_ = mesh->steps();
   }

@@ -42,6 +42,7 @@ class VtkHdf {
 
  private:
   void resume();
+  bool is_shown_as(const vtk::Mesh& mesh, const std::string& group) const;
   void for_each_mesh(const std::function<void(vtk::Mesh*)>& what);
   void leave_out_of_collections();
   void become_collection();
