@@ -373,14 +373,13 @@ class Startup {
     return {};
   }
 
-  // What killed runs have in memory may be the newest checkpoint. A server that takes over has the choice in the segment.
+  // What killed runs have in memory may be the newest checkpoint, and the end of the file that this one goes on in. A server that
+  // takes over has the choice in the segment.
   Result<void> choose_checkpoint() {
     drains_ = std::make_shared<Drains>(live_->undrained(), log_);
     if (old_) return {};
-    if (makes_checkpoints(model_) && drains_->any()) {
-      drains_->start();
-      drains_->await_all(Drains::Where::here);
-    }
+    const bool goes_on = std::any_of(model_.stores.begin(), model_.stores.end(), appends);
+    if ((goes_on || makes_checkpoints(model_)) && drains_->any()) drains_->store_in_turn();
     Result<RestartFacts> chosen = server::choose_checkpoint(model_, facts_, *log_);
     if (!chosen) return chosen.error();
     restart_ = std::move(*chosen);
@@ -472,11 +471,10 @@ class Startup {
     return {};
   }
 
+  static bool appends(const model::Store& store) { return store.option("append", "") == "true"; }
+
   // Where a store goes on in the file of an earlier run, so do the periods that are in it.
   std::string saved_sums() const {
-    const auto appends = [](const model::Store& store) {
-      return store.option("append", "") == "true";
-    };
     const bool any = std::any_of(model_.stores.begin(), model_.stores.end(), appends);
     return any ? model_.name : "";
   }

@@ -57,6 +57,20 @@ void Drains::start_one(const node::UndrainedOne& one) {
   ++unreported_;
 }
 
+void Drains::store_in_turn() {
+  const os::Deadline deadline = os::Deadline::in_ns(kMostStartWaitNs);
+  for (const node::UndrainedOne& one : found_) {
+    const std::size_t before = started_.size();
+    start_one(one);
+    if (started_.size() > before && started_.back().is_here) await(started_.back(), deadline);
+  }
+  found_.clear();
+}
+
+void Drains::await(One& each, const os::Deadline& deadline) {
+  while (goes_on(each) && !deadline.passed()) os::pause_shortly();
+}
+
 // As long as the segment is there and somebody has it: our process, or one that was faster.
 bool Drains::goes_on(One& each) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -106,12 +120,9 @@ void Drains::await_here() {
   }
 }
 
-void Drains::await_all(Where where) {
+void Drains::await_all() {
   const os::Deadline deadline = os::Deadline::in_ns(kMostStartWaitNs);
-  for (One& each : started_) {
-    const bool is_meant = where == Where::anywhere || each.is_here;
-    while (is_meant && goes_on(each) && !deadline.passed()) os::pause_shortly();
-  }
+  for (One& each : started_) await(each, deadline);
 }
 
 }  // namespace leat::server

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lib/node/stale_resources.hpp"
+#include "lib/os/clock.hpp"
 #include "server/state/run.hpp"
 
 namespace leat::server {
@@ -25,12 +26,14 @@ class Drains {
 
   /// Starts them, once.
   void start();
+  /// The same, and returns when those of the folder that we work in have ended, or after a time that a start can take: these one
+  /// after the other, the oldest first, so that each finds what the one before it has stored.
+  void store_in_turn();
   /// Returns when those of the folder that we work in have ended, or when hurry() was called. From
   /// any thread.
   void await_here();
-  enum class Where { anywhere, here };
-  /// Returns when all have ended, or those of the folder that we work in, or after a time that a start can take.
-  void await_all(Where where = Where::anywhere);
+  /// Returns when all have ended, or after a time that a start can take.
+  void await_all();
   bool any() const noexcept { return !found_.empty(); }
   /// What this run has to store is waiting: await_here() returns at once from now on.
   void hurry() noexcept { hurry_.store(true, std::memory_order_relaxed); }
@@ -49,6 +52,7 @@ class Drains {
   };
   void start_one(const node::UndrainedOne& one);
   bool goes_on(One& each);
+  void await(One& each, const os::Deadline& deadline);
   void log_outcome(const One& one);
 
   std::vector<node::UndrainedOne> found_;

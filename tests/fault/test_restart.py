@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulation that restarts, with real ranks and servers: in the end its file is that of a run that was not interrupted."""
 import os
+import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -10,7 +12,7 @@ import h5py
 import pytest
 from h5_compare import expect_same
 from judges import environment
-from leat_run import Run, xml
+from leat_run import BUILD, Run, xml
 
 DATA = '''<parameter name="n" type="int"/><parameter name="time" type="double"/>
 <time parameter="time" unit="days since 2000-01-01" calendar="noleap"/>
@@ -110,6 +112,48 @@ def test_everything_is_killed_and_the_run_restarts(tmp_path, whole, first):
     go(tmp_path, 0, 9, ends=Run.kill_all)
     go(tmp_path, first, LAST)
     expect_same(tmp_path / "run.h5", whole, but=[*WHO, *RESULTS])
+
+
+def go_in_memory(folder, first, end):
+    """What goes on in the file, and all of which is killed before anything is stored."""
+    with Run(folder, config(folder), ranks=RANKS) as run:
+        begin(run, first)
+        for rank in run.ranks:  # has memory now; step() writes it once more
+            assert rank.write("a", 20, 1).ok
+        os.kill(run.server(), signal.SIGSTOP)
+        for iteration in range(first, end):
+            for rank in run.ranks:
+                step(rank, iteration, first)
+        run.kill_all()
+        run.check_nothing_left = lambda: None  # the next run on the node stores it
+    return run
+
+
+@pytest.mark.parametrize("starts", [(7,), (7, 9), (7, 9, 6)])
+def test_what_runs_that_went_on_had_in_memory_when_all_was_killed_is_in_the_same_file(tmp_path, whole, starts):
+    go(tmp_path, 0, 8)
+    for first in starts:
+        go_in_memory(tmp_path, first, first + 3)
+    last = starts[-1] + 3
+    log = go(tmp_path, last, LAST)
+    assert f"going on in run.h5 from iteration {last} on, behind {last} iterations, 0 to {last - 1}" in log, log
+    assert [path.name for path in tmp_path.glob("*.h5")] == ["run.h5"]
+    expect_same(tmp_path / "run.h5", whole, but=[*WHO, *RESULTS])
+
+
+def test_what_a_killed_run_had_in_memory_does_not_go_behind_what_others_have_stored_since(tmp_path):
+    go(tmp_path, 0, 4)
+    run = go_in_memory(tmp_path, 4, 5)
+    hidden = [pathlib.Path(shutil.move(path, tmp_path)) for path in run.segments()]  # so that the next one does not find it
+    go(tmp_path, 4, 7)
+    before = (tmp_path / "run.h5").read_bytes()
+    for path in hidden:
+        shutil.move(path, "/dev/shm")
+    subprocess.run([BUILD / "bin/leat", "recover", run.session], cwd=tmp_path, env=run.environment, check=False)
+    assert (tmp_path / "run.h5").read_bytes() == before and not run.segments()
+    (other,) = [path for path in tmp_path.glob("*.h5") if path.name != "run.h5"]
+    with h5py.File(other) as file:
+        assert file["iteration"][:].tolist() == [4]
 
 
 @pytest.mark.parametrize("seed", range(3))

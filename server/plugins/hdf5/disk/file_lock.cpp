@@ -167,6 +167,7 @@ std::optional<FileLock> FileLock::take(const FilePlace& file) {
     FileLock taken(lock, std::move(fd));
     if (code != 0) return take_without_locks(file);
     taken.removed_ = removed;
+    (void)ftruncate(taken.held_->fd.get(), 0);
     // Its last owner may have removed the file between our open and our lock: then we have locked
     // nothing, and what has the name now is not ours to remove.
     if (lock.names(taken.held_->fd.get())) return taken;
@@ -176,6 +177,16 @@ std::optional<FileLock> FileLock::take(const FilePlace& file) {
 std::optional<FileLock> FileLock::take_without_locks(const FilePlace& file) {
   if (!claim(owner_of(file))) return std::nullopt;
   return FileLock(owner_of(file), UniqueFd());
+}
+
+void FileLock::mark(const std::string& who) const {
+  if (held_->fd) (void)write_whole(held_->fd.get(), who.data(), who.size(), 0);
+}
+
+std::string FileLock::left_by(const FilePlace& file) {
+  constexpr std::size_t kMost = 512;
+  const UniqueFd fd = lock_of(file).open(O_RDONLY);
+  return fd ? os::text_of(fd.get(), kMost) : "";
 }
 
 bool FileLock::holds(const FilePlace& file) const {

@@ -26,6 +26,11 @@ class FileLock {
   /// Who has it, where that is known: on a file system without locks, " by process 4711 on node12
   /// (...)", with what to do when that is wrong; else "".
   static std::string holder(const FilePlace& file);
+  /// Who has it, in words that the next one who takes it finds no more, and who finds it after a kill does. Nothing where there
+  /// are no locks.
+  void mark(const std::string& who) const;
+  /// What mark() has said in a lock that was left; "" when there is none, or nothing.
+  static std::string left_by(const FilePlace& file);
   /// False when somebody has removed the lock file: then another run may have a lock of that name.
   bool holds(const FilePlace& file) const;
   /// What was removed since it had the name of the lock and was no file, or "".

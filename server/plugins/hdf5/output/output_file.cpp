@@ -27,6 +27,12 @@ std::string value(const leat_run& run, const char* name, const std::string& othe
   return option(run.options, run.option_count, name, otherwise);
 }
 
+// Of a run that has stored nothing yet in the file of an earlier one. Who finds it there when all of that run were killed knows that
+// nobody has written to the file since.
+std::string mark_of(const leat_run& run) {
+  return std::string(run.session) + ' ' + std::to_string(leat_run_number(&run)) + '\n';
+}
+
 // The lock of `*path`, or of another name when that is taken.
 FileLock lock_for(std::string* path, const leat_run& run, const Host& host) {
   if (std::optional<FileLock> lock = FileLock::take(*path)) return std::move(*lock);
@@ -91,8 +97,9 @@ void OutputFile::take(const leat_run& run) {
   }
   const std::string wanted = wanted_path(run);
   if (leat_run_is_resumed(&run)) {
+    const bool is_last = FileLock::left_by(wanted) == mark_of(run);
     if (find_own_anywhere(run, wanted)) return;
-    if (appends(run) && !leat_run_is_drained(&run)) return take_to_append(run, wanted);
+    if (appends(run) && (is_last || !leat_run_is_drained(&run))) return take_to_append(run, wanted);
     const std::string fresh = leat_run_is_drained(&run) && fs::exists(wanted)
                                   ? unused_name(of_session(wanted, run)).string()
                                   : wanted;
@@ -281,6 +288,7 @@ void OutputFile::take_to_append(const leat_run& run, const std::string& wanted) 
   path_ = wanted;
   std::optional<FileLock> lock = lock_soon(path_);
   hold(lock ? std::move(*lock) : lock_for(&path_, run, host_));
+  lock_->mark(mark_of(run));
   if (path_ != wanted || !fs::exists(fs::symlink_status(path_)))
     return make_room(path_, "keep", host_);
   finish_earlier();
