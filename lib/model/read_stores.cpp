@@ -5,6 +5,7 @@
 
 #include "lib/model/checks.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/reader.hpp"
 
 namespace leat::model {
 namespace {
@@ -171,17 +172,6 @@ void refuse_shared_turns(ReadContext& context) {
   }
 }
 
-// What it writes, by the defaults of the stores that come with Leat; "" where that is not known.
-std::string output_of(const Store& store, const std::string& simulation) {
-  namespace fs = std::filesystem;
-  fs::path path;
-  if (store.type == "hdf5")
-    path = fs::path(store.option("folder", ".")) / store.option("file", simulation + ".h5");
-  if (store.type == "raw") path = store.option("folder", simulation + ".raw");
-  if (store.type == "trace") path = store.option("file", simulation + ".trace.txt");
-  return path.lexically_normal();
-}
-
 // Two that write one file would be told apart by nobody; a server that takes over would mix them up.
 void refuse_shared_output(ReadContext& context) {
   const std::vector<Store>& stores = context.model.stores;
@@ -299,6 +289,16 @@ void refuse_circles(ReadContext& context) {
 }
 
 }  // namespace
+
+std::string output_of(const Store& store, const std::string& simulation) {
+  namespace fs = std::filesystem;
+  fs::path path;
+  if (store.type == "hdf5")
+    path = fs::path(store.option("folder", ".")) / store.option("file", simulation + ".h5");
+  if (store.type == "raw") path = store.option("folder", simulation + ".raw");
+  if (store.type == "trace") path = store.option("file", simulation + ".trace.txt");
+  return path.lexically_normal();
+}
 
 void read_stores(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* each : all_below(root, "store")) read_store(context, *each);

@@ -26,6 +26,9 @@ ReadResult read_file(const std::string& path);
 /// The same of texts that were kept: paths and texts of the file and of all that it includes.
 ReadResult read_sources(const std::vector<std::pair<std::string, std::string>>& sources);
 
+/// The file or folder that a store writes, by the defaults of the stores that come with Leat; "" where that is not known.
+std::string output_of(const Store& store, const std::string& simulation);
+
 class Schema;
 
 /// The same of a text, as if it had been read from `path`; with a schema that is compiled already.

@@ -61,6 +61,15 @@ std::size_t checkpoints_kept(const model::Store& store) {
       std::max(1L, std::strtol(store.option("keep", "2").c_str(), nullptr, 10)));
 }
 
+// "(4, 5) at (0, 8)"
+std::string placed_text(const Block& block, std::size_t dims) {
+  std::string text = extents_text(block, dims);
+  for (std::size_t d = 0; block.has_position && d < dims; ++d)
+    text +=
+        (d == 0 ? " at (" : ", ") + std::to_string(block.position[d]) + (d + 1 == dims ? ")" : "");
+  return text;
+}
+
 }  // namespace
 
 struct Derivation::Job {
@@ -95,12 +104,13 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
                        std::shared_ptr<Log> log)
     : model_(model),
       files_(std::move(files)),
-      is_begun_(files_.is_resumed),
       periods_(model),
       sums_(std::move(sums)),
       log_(std::move(log)),
       wanted_(model::wanted_steps(model)),
       inputs_(model, from_) {
+  // One that died before its first iteration may have had no sums of the run before.
+  is_begun_ = files_.is_resumed && sums_->last_iteration() >= 0;
   from_.parameters.resize(model.parameters.size());
   for (std::uint32_t i = 0; i < model.conditions.size(); ++i) {
     if (model.conditions[i]) conditions_.try_emplace(i, model.conditions[i]->expression);
@@ -159,30 +169,51 @@ Derivation::Wrong Derivation::add_to(Iteration* iteration) {
 // What an earlier run has kept is for the iteration behind it alone.
 void Derivation::go_on_from(std::int64_t iteration) {
   if (files_.saved.empty()) return;
-  std::string other;
+  std::string others;
   for (const std::string& file : {saved_at(iteration - 1), files_.saved + ".sums"}) {
     if (access(file.c_str(), F_OK) != 0) continue;
-    const std::string why = take_saved(file);
-    const std::int64_t last = sums_->last_iteration();
-    if (why.empty() && last == iteration - 1)
-      return log_->info("what is over periods goes on behind iteration {}, as {} has it", last,
-                        file);
-    other += (other.empty() ? "" : "; ") +
-             (why.empty()
-                  ? fmt::format("{} has what it had come to at the end of iteration {}", file, last)
-                  : fmt::format("{} cannot be taken: {}", file, why));
-    sums_->clear();
+    const std::string why = take_saved(file, iteration - 1);
+    if (why.empty())
+      return log_->info("what is over periods goes on behind iteration {}, as {} has it",
+                        iteration - 1, file);
+    others += (others.empty() ? "" : "; ") + file + " " + why;
   }
-  if (iteration > 0 && !other.empty())
-    log_->warn("what is over periods begins with iteration {}: {}", iteration, other);
+  if (iteration == 0 || (others.empty() && !files_.has_earlier)) return;
+  lacks_ =
+      Lacks{iteration,
+            others.empty()
+                ? fmt::format("there is neither {} nor {}.sums, which a run keeps when it ends and "
+                              "with each checkpoint",
+                              saved_at(iteration - 1), files_.saved)
+                : others};
 }
 
-std::string Derivation::take_saved(const std::string& file) {
-  if (std::string why = Sums::restore(file, files_.sums); !why.empty()) return why;
-  Result<std::unique_ptr<Sums>> sums = Sums::open(files_.sums, fnv1a(definitions_of(model_)));
-  if (!sums) return sums.error().message;
+// "" or why not.
+std::string Derivation::take_saved(const std::string& file, std::int64_t wanted) {
+  const std::uint64_t definitions = fnv1a(definitions_of(model_));
+  const Result<std::int64_t> last = Sums::last_saved(file, definitions);
+  if (!last) return "cannot be taken: " + last.error().message;
+  if (*last != wanted)
+    return fmt::format("has what it had come to at the end of iteration {}", *last);
+  if (std::string why = Sums::restore(file, files_.sums); !why.empty())
+    return "cannot be taken: " + why;
+  Result<std::unique_ptr<Sums>> sums = Sums::open(files_.sums, definitions);
+  if (!sums) return "cannot be taken: " + sums.error().message;
   sums_ = std::move(*sums);
   return "";
+}
+
+// In the iterations of the period in which the run goes on without them.
+void Derivation::tell_lack(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
+                           Wrong* wrong) const {
+  if (!lacks_) return;
+  const double begin = in.by_time ? step.origin : static_cast<double>(lacks_->iteration);
+  if (in.window.begin >= begin) return;
+  const model::Variable& its = model_.variables[variable];
+  wrong->findings.push_back(
+      {"periods", variable, step.iteration,
+       fmt::format("\"{}\" ({}:{}): what is over periods begins with iteration {}: {}", its.name,
+                   its.where.file, its.where.line, lacks_->iteration, lacks_->why)});
 }
 
 std::string Derivation::saved_at(std::int64_t iteration) const {
@@ -349,9 +380,10 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, Iteration*
   if (in.is_none || (is_told_elsewhere && derived.is_over_time())) return;
   std::vector<Job> jobs = jobs_of(variable, wrong);
   if (derived.is_over_time()) {
+    if (!jobs.empty()) tell_lack(variable, step, in, wrong);
     for (Job& job : jobs) {
       std::string why;
-      begin_sum(variable, of_inputs(derived, step, *iteration), &job, &why);
+      begin_sum(variable, of_inputs(derived, step, *iteration), &job, wrong, &why);
       if (why.empty()) continue;
       wrong->problems.push_back(lost_block(job.block, variable, why));
       job.inputs.clear();
@@ -603,19 +635,21 @@ double Derivation::weight_of(const TimeStep& step) const {
   return std::fabs(own - step.usual) <= rounding ? 1 : own / step.usual;
 }
 
-void Derivation::begin_sum(std::uint32_t variable, TimeStep step, Job* job, std::string* why) {
+void Derivation::begin_sum(std::uint32_t variable, TimeStep step, Job* job, Wrong* wrong,
+                           std::string* why) {
   const model::Derived& derived = *model_.variables[variable].derived;
   const std::size_t dims = dims_of(variable);
   const Block& block = job->block;
   Sum* sum = sums_->find(variable, block.rank, block.block);
   if (sum && !sum->is_like(block, dims)) {
-    const std::string key = fmt::format("{} {} {}", variable, block.rank, block.block);
-    if (said_.insert(key).second)
-      log_->warn(
-          "\"{}\" of rank {}: its blocks were {} and are {} in iteration {}: what is over time "
-          "begins anew",
-          model_.variables[variable].name, block.rank, extents_text(sum->as_block(), dims),
-          extents_text(block, dims), step.iteration);
+    if (said_.insert(fmt::format("{} begins anew", variable)).second)
+      wrong->findings.push_back(
+          {"periods", variable, step.iteration,
+           fmt::format("\"{}\" of rank {}: its blocks were {} and are {} in iteration {}: what is "
+                       "over time begins anew with them",
+                       model_.variables[variable].name, block.rank,
+                       placed_text(sum->as_block(), dims), placed_text(block, dims),
+                       step.iteration)});
     sum = nullptr;
   }
   if (!sum) {

@@ -40,6 +40,7 @@ class Derivation {
         saved{};  ///< how names begin of what a run leaves for one that goes on; "": none does
     bool is_resumed = false;    ///< a server before this one has begun
     bool has_all_ranks = true;  ///< else other servers of the run leave something beside it
+    bool has_earlier = false;   ///< there is output of a run before, which this one goes on with
   };
   /// Null where nothing is to be made.
   static Result<std::unique_ptr<Derivation>> make(const model::Model& model, Files files,
@@ -103,7 +104,7 @@ class Derivation {
                                 const Iteration& iteration);
   void tell_reduced(std::uint32_t variable, const SpaceReducer& reducer, const OfRun& of_run,
                     std::vector<Job>* jobs, Iteration* iteration, Made* made, Wrong* wrong);
-  void begin_sum(std::uint32_t variable, TimeStep step, Job* job, std::string* why);
+  void begin_sum(std::uint32_t variable, TimeStep step, Job* job, Wrong* wrong, std::string* why);
   void add_untouched(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
                      std::vector<Job>* jobs);
   void compute(std::uint32_t variable, Job* job, Made* made);
@@ -111,7 +112,9 @@ class Derivation {
             Wrong* wrong) const;
 
   void go_on_from(std::int64_t iteration);
-  std::string take_saved(const std::string& file);
+  std::string take_saved(const std::string& file, std::int64_t wanted);
+  void tell_lack(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
+                 Wrong* wrong) const;
   std::string saved_at(std::int64_t iteration) const;
   void save(const std::string& file) const;
   static bool is_due(const model::Store& store, const Iteration& iteration);
@@ -121,6 +124,11 @@ class Derivation {
   const model::Model& model_;
   Files files_;
   bool is_begun_ = false;  // the first iteration has come
+  struct Lacks {
+    std::int64_t iteration;  // the first one of the run
+    std::string why;         // it has not what the run before had come to
+  };
+  std::optional<Lacks> lacks_;
   Periods periods_;
   std::unique_ptr<Sums> sums_;
   std::shared_ptr<DerivedMemory> memory_ = std::make_shared<DerivedMemory>();

@@ -16,11 +16,7 @@ bool is_weighted(Operation operation) {
 
 bool holds_values(const SumSlot* slot) { return slot && slot->count > 0 && slot->is_whole == 0; }
 
-PeriodTold told_of(const SumSlot& slot, const TimeStep& step) {
-  PeriodTold told{slot.since, slot.until};
-  if (!step.has_time) told.begin = slot.window;
-  return told;
-}
+PeriodTold told_of(const SumSlot& slot) { return {slot.since, slot.until}; }
 
 // The later of the slots that are not of this iteration or beyond; -1 for none.
 int last_before(const Sum& sum, std::int64_t iteration) {
@@ -53,7 +49,7 @@ SumStep::SumStep(Operation operation, Sum& sum, const TimeStep& step, const InPe
       weight_(is_weighted(operation) ? weight : 1) {
   slots_ = begin_slot(sum.head().slots, step.iteration);
   // What came before is gone: this iteration is in the sum, and is not added again.
-  if (slots_.is_done && slots_.now->is_whole != 0) told_ = told_of(*slots_.now, step_);
+  if (slots_.is_done && slots_.now->is_whole != 0) told_ = told_of(*slots_.now);
   if (!slots_.now || slots_.is_done) return;
   if (in_.by_time && step.time <= step.before) stay_in_period();
   plan();
@@ -81,19 +77,21 @@ void SumStep::plan() noexcept {
       tells_before_ && in_.ended && in_.ended->begin == before->window && in_.share_before > 0;
   added_ = added(in_.share);
   describe_now();
-  if (in_.is_over) told_ = told_of(*slots_.now, step_);
+  if (in_.is_over) told_ = told_of(*slots_.now);
   if (!tells_before_) return;
-  told_ = told_of(*before, step_);
+  told_ = told_of(*before);
   if (in_.ended && in_.ended->begin == before->window) told_->end = in_.ended->end;
 }
 
 void SumStep::describe_now() noexcept {
   const SumSlot* const before = goes_on_ ? slots_.before : nullptr;
   SumSlot& now = *slots_.now;
-  // The run began within the period, or this variable did.
-  const bool begins_late = in_.by_time ? step_.before > in_.window.begin
-                                       : static_cast<double>(step_.iteration) > in_.window.begin;
-  const double own_begin = in_.by_time && !begins_late ? in_.window.begin : step_.before;
+  // The run may have begun within the period, or this variable.
+  const double first_of_step = step_.has_time   ? step_.before
+                               : step_.is_first ? step_.time
+                                                : step_.before + 1;
+  const double own_begin =
+      in_.by_time || !step_.has_time ? std::max(in_.window.begin, first_of_step) : step_.before;
   now.count = (before ? before->count : 0) + (added_ > 0 ? 1 : 0);
   now.weight = (before ? before->weight : 0) + added_;
   now.window = in_.window.begin;
@@ -153,7 +151,7 @@ SumWithoutStep::SumWithoutStep(Operation operation, Sum& sum, const TimeStep& st
   const std::int64_t now = step.iteration + 1;
   if (!holds_values(&slot) || !is_over || (slot.told_in != 0 && slot.told_in != now)) return;
   slot.told_in = now;
-  told_ = told_of(slot, step);
+  told_ = told_of(slot);
 }
 
 void SumWithoutStep::result(std::int64_t first, std::int64_t count, double* to) const {

@@ -169,14 +169,24 @@ std::int64_t Sums::last_iteration() const noexcept {
   return std::max(clock()[0].number.load(), clock()[1].number.load()) - 1;
 }
 
-void Sums::clear() noexcept {
-  for (auto& [key, sum] : sums_) sum.head().kind = kDeadSum;
-  sums_.clear();
-  for (ClockSlot& each : clock()) each.number.store(0);
-}
-
 std::string Sums::save(const std::string& path) const {
   return os::copy_durably(file_.get(), this->head().end.load(), path);
+}
+
+Result<std::int64_t> Sums::last_saved(const std::string& saved, std::uint64_t config_hash) {
+  const auto refused = [](const char* why) { return Error{Status::ERROR_SYSTEM, why}; };
+  const os::UniqueFd file = os::open_there(saved);
+  if (!file) return refused("it cannot be opened");
+  const std::uint64_t first = whole_pages(sizeof(FileHead));
+  if (os::bytes_of_file(file.get()) < first) return refused("it is cut off");
+  const Result<os::MappedRegion> mapped = os::MappedRegion::map(file.get(), 0, first);
+  if (!mapped) return mapped.error();
+  const auto& head = *reinterpret_cast<const FileHead*>(mapped->start());
+  if (head.magic != kSumsMagic || head.version != kSumsVersion)
+    return refused("it is none of this version of Leat");
+  if (head.config_hash != config_hash)
+    return refused("it is of another XML: what is over periods was said in another way there");
+  return std::max(head.clock[0].number.load(), head.clock[1].number.load()) - 1;
 }
 
 std::string Sums::restore(const std::string& saved, const std::string& path) {

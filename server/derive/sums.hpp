@@ -121,10 +121,10 @@ class Sums {
   ClockSlot (&clock() const noexcept)[2];
   /// The iteration that all of it has come to; -1 for none.
   std::int64_t last_iteration() const noexcept;
-  /// Forgets all of it.
-  void clear() noexcept;
   /// Writes all of it to a file of this name in a folder. "" or why it is not there; what was there before is then as it was.
   std::string save(const std::string& path) const;
+  /// The last iteration of what save() has written to that file, or why it is of no use.
+  static Result<std::int64_t> last_saved(const std::string& saved, std::uint64_t config_hash);
   /// A file that save() has written becomes what open() goes on with at `path`. Why not, else "".
   static std::string restore(const std::string& saved, const std::string& path);
   /// Null when there is none like that.

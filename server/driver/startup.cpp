@@ -447,7 +447,9 @@ class Startup {
       lent_threads_ = std::move(*lent);
     }
     Result<std::unique_ptr<Derivation>> derivation = Derivation::make(
-        model_, {live_->sums(), saved_sums(), facts_.resumed, facts_.has_all_ranks()}, log_);
+        model_,
+        {live_->sums(), saved_sums(), facts_.resumed, facts_.has_all_ranks(), goes_on_in_files()},
+        log_);
     if (!derivation) return derivation.error();
     const char* const overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
     engine_.emplace(
@@ -477,6 +479,13 @@ class Startup {
   std::string saved_sums() const {
     const bool any = std::any_of(model_.stores.begin(), model_.stores.end(), appends);
     return any ? model_.name : "";
+  }
+
+  bool goes_on_in_files() const {
+    return std::any_of(
+        model_.stores.begin(), model_.stores.end(), [this](const model::Store& each) {
+          return appends(each) && access(model::output_of(each, model_.name).c_str(), F_OK) == 0;
+        });
   }
 
   void clear_up() {

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that go on where an earlier one has ended: what is over periods is what one run makes."""
+import json
+import os
+import signal
+
 import h5py
 import numpy as np
 import pytest
 from arrays_run import write_arrays
 from derived_run import by_rank, fields, text
-from leat_run import same_bits
+from leat_run import Run, same_bits, xml
 
 OPERATIONS = ("mean", "min", "max", "accumulate", "variance")
 DERIVED = "".join(f'<variable name="{each}" expr="u" operation="{each}" every="8 s"/>' for each in OPERATIONS)
@@ -49,3 +53,119 @@ def test_a_run_that_goes_on_before_the_end_of_the_earlier_one_says_what_it_has_n
     found = over_time(tmp_path)
     assert found["time_bnds"].tolist() == [[1, 8], [13, 16], [16, 24]]  # the second has what came from iteration 12 on
     assert same_bits(found["max"][1], whole["u"][12:16].max(axis=0))
+
+
+COUNTED = """<parameter name="n" type="int" value="6"/>
+<layout name="row" type="double" dimensions="n"/><variable name="u" layout="row" store="none"/>
+<variable name="s" expr="u" operation="accumulate" every="8" store="out"/>"""
+
+
+def counted(folder, first, last, before=lambda run, i: None, ends=Run.finish, more="", n=6):
+    """By numbers of iterations, on two ranks; before(run, i) comes before the writes of each."""
+    folder.mkdir(exist_ok=True)
+    with Run(folder, xml(COUNTED + more, store=STORE), ranks=2) as run:
+        run.init()
+        for rank in run.ranks:
+            rank.must("set_int", "n", n)
+            if first:
+                rank.must("start_at", first)
+        for i in range(first, last):
+            before(run, i)
+            for rank in run.ranks:
+                assert rank.write("u", 8 * n, 10 * i + rank.number).ok
+                if more and i % 3 == 2:
+                    assert rank.write("checkpoint/c", 8 * n, i).ok
+                rank.end()
+        ends(run)
+        if ends == kill_everything:  # the next run on the node stores what was in memory, and removes it
+            run.check_nothing_left = lambda: None
+    return run.log()
+
+
+def sums(folder):
+    with h5py.File(folder / "run.h5") as file:
+        return {name: file[name][:] for name in ("s", "iteration", "iteration_bnds")}
+
+
+def kill_server(run, *_):
+    os.kill(run.server(), signal.SIGKILL)
+
+
+def kill_everything(run):
+    for rank in run.ranks:
+        rank.kill()
+    for pid in run.servers():
+        os.kill(pid, signal.SIGKILL)
+    run.await_end()
+
+
+def warnings(folder):
+    return json.loads((folder / "run.ledger.json").read_text())["warnings"]
+
+
+@pytest.mark.parametrize("killed", [5, 6, 12])
+def test_a_server_that_is_killed_in_a_run_that_goes_on_is_followed_by_one_that_has_the_sums_of_the_run_before(tmp_path, killed):
+    counted(tmp_path / "whole", 0, 24)
+    counted(tmp_path / "parts", 0, 5)
+    counted(tmp_path / "parts", 5, 24, lambda run, i: kill_server(run) if i == killed else None)
+    one, parts = sums(tmp_path / "whole"), sums(tmp_path / "parts")
+    for name in one:
+        assert same_bits(one[name], parts[name]), name
+
+
+def test_without_the_sums_of_the_run_before_the_first_period_says_what_it_has(tmp_path):
+    counted(tmp_path, 0, 5)
+    (tmp_path / "run.sums").unlink()
+    log = counted(tmp_path, 5, 24)
+    assert '"s" (run.xml:' in log and "what is over periods begins with iteration 5: there is neither run-4.sums nor run.sums" in log, log
+    (said,) = warnings(tmp_path)
+    assert said["what"] == "periods" and said["variable"] == "s" and said["first"] == 5, said
+    found = sums(tmp_path)
+    assert found["iteration_bnds"].tolist() == [[5, 7], [8, 15], [16, 23]] and found["iteration"].tolist() == [7, 15, 23]
+
+
+def test_a_run_that_goes_on_where_a_period_begins_lacks_nothing(tmp_path):
+    counted(tmp_path, 0, 8)
+    (tmp_path / "run.sums").unlink()
+    assert "what is over periods begins" not in counted(tmp_path, 8, 16) and not warnings(tmp_path)
+    assert sums(tmp_path)["iteration_bnds"].tolist() == [[0, 7], [8, 15]]
+
+
+def test_other_blocks_than_in_the_run_before_are_a_warning(tmp_path):
+    counted(tmp_path, 0, 5)
+    counted(tmp_path, 5, 16, n=4)
+    (said,) = warnings(tmp_path)
+    assert said["what"] == "periods" and "its blocks were (6) and are (4) in iteration 5" in said["text"], said
+    assert sums(tmp_path)["iteration_bnds"].tolist() == [[5, 7], [8, 15]]
+
+
+def test_sums_of_another_xml_are_named_so(tmp_path):
+    for factor, (first, last) in ((2, (0, 5)), (3, (5, 8))):
+        more = f'<variable name="more" expr="{factor}*u" operation="max" every="6" store="none"/>' + CHECKPOINTS
+        log = counted(tmp_path, first, last, more=more)
+    assert "run.sums cannot be taken: it is of another XML" in log, log
+
+
+CHECKPOINTS = '<group name="checkpoint" keep="2"><variable name="c" layout="row"/></group>'
+
+
+def test_as_many_sums_stay_as_checkpoints_whatever_is_killed(tmp_path):
+    for first, last in ((0, 7), (6, 13), (12, 19)):
+        counted(tmp_path, first, last, lambda run, i: kill_server(run) if i % 6 == 1 else None, kill_everything, CHECKPOINTS)
+    counted(tmp_path, 18, 22, more=CHECKPOINTS)
+    assert sorted(path.name for path in tmp_path.glob("run-*.sums")) == ["run-17.sums", "run-20.sums"]
+
+
+def test_means_do_not_go_behind_sums(tmp_path):
+    counted(tmp_path, 0, 8)
+    before = (tmp_path / "run.h5").read_bytes()
+    text = xml(COUNTED.replace("accumulate", "mean"), store=STORE)
+    with Run(tmp_path, text, ranks=1) as run:
+        run.init()
+        run.ranks[0].must("start_at", 8)
+        for i in range(8, 16):
+            assert run.ranks[0].write("u", 48, i).ok
+            run.ranks[0].end()
+        (said,) = run.finalize()
+    assert said.status == "LEAT_ERROR_LOST" and (tmp_path / "run.h5").read_bytes() == before
+    assert 'variable "s": what its values are (cell_methods) is "iteration: sum" in the file, and "iteration: mean" in the XML' in run.log()
