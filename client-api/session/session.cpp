@@ -77,11 +77,12 @@ Status Session::restart_step(const Call& call, std::int64_t* iteration) {
                                   std::to_string(channel_.iteration()) +
                                   " already: call it after leat_init, before the first write"},
         "");
-  go_to(next);
+  // The server is told as by leat_start_at, so that it knows which ranks do not ask.
+  const Status told = next > 0 && !has_begun_ ? start_at(call, next) : Status::OK;
   if (const Status status = checkpoints_.restore(call, parameters_); status != Status::OK)
     return status;
   *iteration = next;
-  return Status::OK;
+  return told;
 }
 
 Result<Connection> Session::find_successor(const AskForHeld& held, std::int64_t limit_ns) noexcept {

@@ -37,7 +37,8 @@ void Beginning::warn_of_others(std::uint32_t client, std::int64_t iteration) {
     has_warned_ = true;
     const std::string text = fmt::format(
         "{} begins with iteration {}, and {} with iteration {}: iterations that only some ranks "
-        "have hold what those write. Call leat_start_at with the same number on all ranks",
+        "have hold what those write. Call leat_start_at with the same number on all ranks, or "
+        "leat_restart_step on all ranks",
         session_.clients.name_of(client), iteration, session_.clients.name_of(i), *other);
     session_.run.log->warn("{}", text);
     session_.record.ledger().incidents().warn("start", Warning::kNoVariable,

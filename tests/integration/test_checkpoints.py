@@ -310,6 +310,20 @@ def test_a_second_place_that_cannot_be_written_is_told_and_the_first_is_there(tm
         run.finish()
 
 
+def test_where_there_is_no_second_place_at_all_checkpoints_are_in_the_first(tmp_path):
+    (tmp_path / "shared").write_text("a file")
+    with Run(tmp_path, two_places(tmp_path), ranks=2) as run:
+        restart(run)
+        write_checkpoint(run, 0)
+        said = run.finalize()[0]
+    assert said.status == "LEAT_ERROR_LOST" and "/shared" in said.error, said
+    assert published(tmp_path / "disk") == [0] and f"checkpoints are in {tmp_path}/disk alone" in run.log()
+    with Run(tmp_path, two_places(tmp_path), ranks=1) as run:
+        assert restart(run) == 1
+        check_read(run, 2, 0)
+        assert run.finalize()[0].status == "LEAT_ERROR_LOST"
+
+
 # Kills
 
 def test_a_killed_server_is_followed_by_one_that_goes_on(tmp_path):
@@ -416,6 +430,37 @@ def test_a_parameter_tells_all_ranks_in_the_same_iteration_that_the_run_ends(tmp
         assert restart(run) == told[0] + 1
         check_read(run, 3, told[0])
         run.finish()
+
+
+def test_that_a_run_was_told_to_end_is_not_told_to_the_next_one(tmp_path):
+    telling = xml('<parameter name="ending" type="int"/>' + data_xml(store=' store="safe"'),
+                  store='<store name="safe" type="checkpoint" tells="ending"/>')
+    with Run(tmp_path, telling, ranks=2) as run:
+        run.init()
+        os.kill(run.server(), signal.SIGTERM)
+        until = time.monotonic() + LIMIT
+        while not run.ranks[0].call("get_double", "ending").ok:
+            assert time.monotonic() < until
+            end_all(run)
+        write_checkpoint(run, 0)
+        run.finalize()
+    with Run(tmp_path, telling, ranks=2) as run:
+        assert restart(run) > 0
+        assert "has no value yet" in run.ranks[0].call("get_double", "ending").error
+        run.finish()
+
+
+def test_ranks_that_do_not_ask_where_to_go_on_are_warned_of(by_four, tmp_path):
+    with Run(copied(by_four, tmp_path), text(), ranks=2) as run:
+        run.init()
+        assert run.ranks[0].must("restart_step").value == 6
+        assert run.ranks[0].call("start_at", 3).status == "LEAT_ERROR_STATE"
+        assert run.ranks[0].must("restart_step").value == 6
+        end_all(run)
+        run.finish()
+    assert "rank 1 begins with iteration 0, and rank 0 with iteration 6" in run.log() or \
+           "rank 0 begins with iteration 6, and rank 1 with iteration 0" in run.log()
+    assert "leat_restart_step on all ranks" in run.log()
 
 
 def test_two_runs_do_not_write_into_one_folder(tmp_path):

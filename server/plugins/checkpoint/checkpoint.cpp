@@ -78,7 +78,7 @@ class Checkpoints {
         is_one_of_several_(run.ranks > run.node_ranks),
         part_(part_of(run)),
         place_(options_.folder) {
-    if (!options_.copy.empty()) second_.emplace(options_.copy);
+    if (!options_.copy.empty()) open_second();
     if (is_first() && !leat_run_is_drained(&run)) shared().lock();
     const Generation generation = generation_of(run, looked_at());
     generation_ = generation.number;
@@ -158,13 +158,28 @@ class Checkpoints {
 
   void close() {
     if (is_too_late_) return;
-    if (!copier_) return remove_older();
+    if (!copier_) {
+      remove_older();
+      if (!why_no_copy_.empty()) throw std::runtime_error(why_no_copy_);
+      return;
+    }
     copier_->await_all([this](std::uint64_t bytes) { host_.progress(bytes); });
     remove_older();
     if (const std::string why = copier_->take_error(); !why.empty()) throw std::runtime_error(why);
   }
 
  private:
+  // A run with one server goes on from the first one as well; to several that is of no use.
+  void open_second() {
+    try {
+      second_.emplace(options_.copy);
+    } catch (const std::exception& e) {
+      if (is_one_of_several_) throw;
+      why_no_copy_ = std::string(e.what()) + ": checkpoints are in " + options_.folder + " alone";
+      host_.error(why_no_copy_);
+    }
+  }
+
   bool is_first() const { return leat_run_first_rank(&run_) <= 0; }
   // All ranks are dead, and another run may go on already from what is here. Between several servers there would be two opinions
   // about what is the newest.
@@ -211,7 +226,9 @@ class Checkpoints {
     index_.own = own_ranks(run_);
     for (std::uint64_t i = 0; i < data.parameter_count; ++i) {
       const leat_parameter& parameter = *leat_parameter_at(&data, i);
-      if (parameter.has_value) index_.parameters.push_back(entry_of(parameter));
+      // Of the end of this run, not of the next one.
+      const bool is_told = options_.tells == parameter.name;
+      if (parameter.has_value && !is_told) index_.parameters.push_back(entry_of(parameter));
     }
     std::optional<std::uint32_t> variable;  // the last; blocks come in the order of variables
     for (const leat_block& block : leat::Blocks(data)) {
@@ -255,6 +272,7 @@ class Checkpoints {
   const std::string part_;
   Place place_;
   std::optional<Place> second_;
+  std::string why_no_copy_;  // though there is to be one
   std::int64_t generation_ = 1;
   bool is_too_late_ = false;
   PartName name_;

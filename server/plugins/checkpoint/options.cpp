@@ -37,6 +37,7 @@ Options options_of(const leat_run& run) {
   Options options{given("folder", std::string(run.simulation) + ".checkpoint"), given("copy", ""),
                   2};
   (void)read_keep(given("keep", "2"), &options.keep);
+  options.tells = given("tells", "");
   namespace fs = std::filesystem;
   const auto normal = [](const std::string& path) {
     return (fs::path(path) / "").lexically_normal();

@@ -16,6 +16,7 @@ struct Options {
   std::string folder;
   std::string copy;  ///< "": there is no second place
   std::uint64_t keep = 2;
+  std::string tells{};  ///< the parameter that says to the ranks that the run ends; "": none does
 };
 
 /// Throws std::runtime_error for one that there is not.
