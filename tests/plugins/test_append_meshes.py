@@ -113,11 +113,12 @@ def test_a_run_that_stores_no_patch_leaves_their_boxes_as_they_are(tmp_path, cas
     run(tmp_path / "whole", case, "one", range(4))
     run(tmp_path / "parts", case, "one", range(4))
     blocks, variables, meshes = CASES[case]
-    for session, iterations in (("two", []), ("three", [4])):
+    for session, iterations in (("two", []), ("three", [4]), ("four", [5, 6])):
         plugin = Plugin(tmp_path / "parts", variables, meshes=meshes, ranks=2, session=session, options={"append": "true"},
                         time_parameter=0)
         for i in iterations:
-            plugin.must(i, parameters={"time": i / 8})
+            others = [global_block(plugin, 2, (3, 4), i)] if len(variables) > 2 and i > 4 else []
+            plugin.must(i, *others, parameters={"time": i / 8})
         plugin.finish()
     with h5py.File(tmp_path / "whole/run.h5") as one, h5py.File(tmp_path / "parts/run.h5") as parts:
         found = {}

@@ -68,6 +68,7 @@ VtkHdf::VtkHdf(const vtk::Target& target, const Host& host) : target_(target), h
   try {
     is_collection_ = is_in(target_.file, std::string(kRoot) + "/Assembly");
     resume();
+    leave_out_of_collections();
   } catch (const std::exception& e) {
     meshes_.clear();
     host_.warn(std::string("/VTKHDF stays as it is: ") + e.what());
