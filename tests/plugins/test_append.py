@@ -320,3 +320,17 @@ def test_a_cut_for_which_there_is_no_room_leaves_the_old_file(tmp_path, six, err
             assert file["iteration"][:].tolist() == [0, 1, 2, 4] if said else [0, 1, 2, 3, 4]
         assert os.listdir(folder) == ["run.h5"]
     assert failed > 0
+
+
+def test_what_does_not_vary_makes_no_row_of_its_own(tmp_path):
+    def part(session, *iterations):
+        plugin = Plugin(tmp_path, [variable("x", "f8", ["x"], time_varying=0), variable("t", "f8", ["x"])], session=session,
+                        options=APPEND)
+        for i, numbers in iterations:
+            plugin.must(i, *(plugin.block(number, (3,), i * number) for number in numbers))
+        plugin.finish()
+    part("one", (0, [0, 1]), (1, [1]))
+    part("two", (2, [0]), (3, [1]))
+    part("three", (4, [0, 1]))
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 1, 3, 4] and file["t"].shape == (4, 3) and file["x"].shape == (3,)

@@ -153,7 +153,7 @@ void Store::iteration(const leat_iteration_data& data) {
   if (has(open_->stored_before, data.iteration)) return;
   const std::vector<BlockList> by_variable = by_variable_of(data, places_);
   std::vector<SoundBlocks> sound = sound_of(run_, by_variable);
-  if (first_) leave_out_known_constants(&sound);
+  if (first_ && leave_out_known_constants(&sound)) return;
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
   expect_name(what);
   try {

@@ -71,7 +71,7 @@ class Store {
   void cut(StoredRows* stored, std::int64_t first);
   void go_on_in_old(std::int64_t first);
   void finish_draft(const std::string& path);
-  void leave_out_known_constants(std::vector<SoundBlocks>* all) const;
+  bool leave_out_known_constants(std::vector<SoundBlocks>* all) const;
 
   void open();
   void continue_file();

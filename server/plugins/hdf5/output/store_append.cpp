@@ -195,13 +195,14 @@ void Store::go_on_in_old(std::int64_t first) {
   name_.emplace(&output_, disk_.get(), host_);
 }
 
-// What does not vary in time is written by a run that restarts as by the first one. Is it the same, the file has it.
-void Store::leave_out_known_constants(std::vector<SoundBlocks>* all) const {
+// What does not vary in time is written by a run that restarts as by the first one. Is it the same, the file has it. True where there
+// is nothing else in the iteration: then it has no row, as in a run that was not interrupted.
+bool Store::leave_out_known_constants(std::vector<SoundBlocks>* all) const {
   const auto is_known = [this](const SoundBlocks& blocks) {
     const leat_variable& variable = *leat_variable_at(&run_, blocks.variable);
     return !variable.time_varying && !blocks.list.empty() && is_dataset(root_, variable.name);
   };
-  if (std::none_of(all->begin(), all->end(), is_known)) return;
+  if (std::none_of(all->begin(), all->end(), is_known)) return false;
   StoredRows stored(root_, run_);
   for (SoundBlocks& blocks : *all) {
     if (!is_known(blocks)) continue;
@@ -215,6 +216,8 @@ void Store::leave_out_known_constants(std::vector<SoundBlocks>* all) const {
                  ", which does not vary in time, has other values now than in the run before (" +
                  changed + "): the file has the new ones from now on, for all iterations");
   }
+  return std::all_of(all->begin(), all->end(),
+                     [](const SoundBlocks& blocks) { return blocks.list.empty(); });
 }
 
 }  // namespace leat::hdf5
