@@ -2,38 +2,18 @@
 #include "server/derive/derivation.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "lib/base/text.hpp"
 #include "lib/model/wanted.hpp"
-#include "lib/model/words.hpp"
 #include "lib/os/clock.hpp"
 
 namespace leat::server {
 namespace {
-
-// Sums are of these: others begin anew.
-std::string definitions_of(const model::Model& model) {
-  std::string text;
-  for (const std::uint32_t each : model.derived_order) {
-    const model::Variable& variable = model.variables[each];
-    text += fmt::format("{} {} {} {}\n", variable.name, variable.derived->expression.text,
-                        model::word_of(variable.derived->operation),
-                        to_text(model.periods[variable.derived->period]));
-  }
-  for (const model::Variable& each : model.variables) text += each.name + "\n";  // their numbers
-  return text;
-}
 
 BlockProblem lost_block(const Block& block, std::uint32_t variable, const std::string& what) {
   return {block.client, block.rank, variable, block.block, what, block.bytes};
@@ -54,11 +34,6 @@ void change(const model::Derived& derived, const double* values, std::int64_t co
   for (std::int64_t i = 0; i < count; ++i)
     to[i] = is_unit ? values[i] * derived.change.scale + derived.change.offset : values[i];
   if (derived.keep_bits > 0) keep_bits(derived.keep_bits, count, to);
-}
-
-std::size_t checkpoints_kept(const model::Store& store) {
-  return static_cast<std::size_t>(
-      std::max(1L, std::strtol(store.option("keep", "2").c_str(), nullptr, 10)));
 }
 
 // "(4, 5) at (0, 8)"
@@ -94,7 +69,7 @@ Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, 
       std::any_of(model.variables.begin(), model.variables.end(),
                   [](const model::Variable& each) { return each.period.has_value(); });
   if (model.derived_order.empty() && !is_anything_due) return std::unique_ptr<Derivation>();
-  Result<std::unique_ptr<Sums>> sums = Sums::open(files.sums, fnv1a(definitions_of(model)));
+  Result<std::unique_ptr<Sums>> sums = SavedSums::open(model, files.sums);
   if (!sums) return sums.error();
   return std::unique_ptr<Derivation>(
       new Derivation(model, std::move(files), std::move(*sums), std::move(log)));
@@ -103,14 +78,12 @@ Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, 
 Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<Sums> sums,
                        std::shared_ptr<Log> log)
     : model_(model),
-      files_(std::move(files)),
+      saved_(model, std::move(files), log),
       periods_(model),
       sums_(std::move(sums)),
       log_(std::move(log)),
       wanted_(model::wanted_steps(model)),
       inputs_(model, from_) {
-  // One that died before its first iteration may have had no sums of the run before.
-  is_begun_ = files_.is_resumed && sums_->last_iteration() >= 0;
   from_.parameters.resize(model.parameters.size());
   for (std::uint32_t i = 0; i < model.conditions.size(); ++i) {
     if (model.conditions[i]) conditions_.try_emplace(i, model.conditions[i]->expression);
@@ -134,7 +107,7 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
 
 Derivation::Wrong Derivation::add_to(Iteration* iteration) {
   Wrong wrong;
-  if (!std::exchange(is_begun_, true)) go_on_from(iteration->number);
+  saved_.go_on_from(iteration->number, &sums_);
   take_constants(*iteration);
   from_.blocks.clear();
   for (const Block& each : iteration->blocks) from_.blocks[each.variable].push_back(each);
@@ -160,125 +133,27 @@ Derivation::Wrong Derivation::add_to(Iteration* iteration) {
       for (const Block& block : from_.blocks[each]) iteration->constants.push_back(block);
     }
   }
-  save_with_checkpoint(*iteration);
+  saved_.save_with_checkpoint(*iteration, *sums_);
   std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
                    [](const Block& a, const Block& b) { return a.variable < b.variable; });
   return wrong;
 }
 
-// What an earlier run has kept is for the iteration behind it alone.
-void Derivation::go_on_from(std::int64_t iteration) {
-  if (files_.saved.empty()) return;
-  std::string others;
-  for (const std::string& file : {saved_at(iteration - 1), files_.saved + ".sums"}) {
-    if (access(file.c_str(), F_OK) != 0) continue;
-    const std::string why = take_saved(file, iteration - 1);
-    if (why.empty())
-      return log_->info("what is over periods goes on behind iteration {}, as {} has it",
-                        iteration - 1, file);
-    others += (others.empty() ? "" : "; ") + file + " " + why;
-  }
-  if (iteration == 0 || (others.empty() && !files_.has_earlier)) return;
-  lacks_ =
-      Lacks{iteration,
-            others.empty()
-                ? fmt::format("there is neither {} nor {}.sums, which a run keeps when it ends and "
-                              "with each checkpoint",
-                              saved_at(iteration - 1), files_.saved)
-                : others};
-}
-
-// "" or why not.
-std::string Derivation::take_saved(const std::string& file, std::int64_t wanted) {
-  const std::uint64_t definitions = fnv1a(definitions_of(model_));
-  const Result<std::int64_t> last = Sums::last_saved(file, definitions);
-  if (!last) return "cannot be taken: " + last.error().message;
-  if (*last != wanted)
-    return fmt::format("has what it had come to at the end of iteration {}", *last);
-  if (std::string why = Sums::restore(file, files_.sums); !why.empty())
-    return "cannot be taken: " + why;
-  Result<std::unique_ptr<Sums>> sums = Sums::open(files_.sums, definitions);
-  if (!sums) return "cannot be taken: " + sums.error().message;
-  sums_ = std::move(*sums);
-  return "";
-}
-
 // In the iterations of the period in which the run goes on without them.
 void Derivation::tell_lack(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
                            Wrong* wrong) const {
-  if (!lacks_) return;
-  const double begin = in.by_time ? step.origin : static_cast<double>(lacks_->iteration);
+  const std::optional<SavedSums::Lacks>& lacks = saved_.lacks();
+  if (!lacks) return;
+  const double begin = in.by_time ? step.origin : static_cast<double>(lacks->iteration);
   if (in.window.begin >= begin) return;
   const model::Variable& its = model_.variables[variable];
   wrong->findings.push_back(
       {"periods", variable, step.iteration,
        fmt::format("\"{}\" ({}:{}): what is over periods begins with iteration {}: {}", its.name,
-                   its.where.file, its.where.line, lacks_->iteration, lacks_->why)});
+                   its.where.file, its.where.line, lacks->iteration, lacks->why)});
 }
 
-std::string Derivation::saved_at(std::int64_t iteration) const {
-  return fmt::format("{}-{}.sums", files_.saved, iteration);
-}
-
-void Derivation::save(const std::string& file) const {
-  if (const std::string why = sums_->save(file); !why.empty())
-    log_->warn(
-        "{}: what is over periods that have yet to end is not kept for a run that goes on: {}",
-        file, why);
-}
-
-void Derivation::finish() {
-  if (!files_.saved.empty() && sums_->last_iteration() >= 0) save(files_.saved + ".sums");
-}
-
-bool Derivation::is_due(const model::Store& store, const Iteration& iteration) {
-  if (store.due) return iteration.due[*store.due] != 0;
-  return store.awaits_event ? !iteration.signals.empty() : iteration.number % store.every == 0;
-}
-
-// With each checkpoint: a run may go on from it. As many stay as of those.
-void Derivation::save_with_checkpoint(const Iteration& iteration) {
-  if (files_.saved.empty()) return;
-  std::size_t keep = 0;
-  for (const Block& block : iteration.blocks) {
-    for (const std::uint32_t each : model_.variables[block.variable].stores) {
-      const model::Store& store = model_.stores[each];
-      if (is_checkpoint(store) && is_due(store, iteration))
-        keep = std::max(keep, checkpoints_kept(store));
-    }
-  }
-  if (keep == 0) return;
-  save(saved_at(iteration.number));
-  remove_saved(iteration.number, keep);
-}
-
-// Also those of servers and runs before this one; what is of later iterations is of a run that this one has begun before the end of.
-void Derivation::remove_saved(std::int64_t iteration, std::size_t keep) const {
-  const std::filesystem::path begin = files_.saved + "-";
-  std::set<std::int64_t> saved;
-  std::error_code failed;
-  std::filesystem::path folder = begin.parent_path();
-  if (folder.empty()) folder = ".";
-  for (std::filesystem::directory_iterator each(folder, failed), end; !failed && each != end;
-       each.increment(failed)) {
-    const std::string name = each->path().filename().string(), head = begin.filename().string();
-    if (name.compare(0, head.size(), head) != 0) continue;
-    std::int64_t number = -1;
-    const char* const last = name.data() + name.size();
-    const auto read = std::from_chars(name.data() + head.size(), last, number);
-    if (std::string_view(read.ptr, last) == ".sums" && number >= 0 && number <= iteration)
-      saved.insert(number);
-  }
-  while (saved.size() > keep) {
-    unlink(saved_at(*saved.begin()).c_str());
-    saved.erase(saved.begin());
-  }
-}
-
-void Derivation::serves(std::int32_t first_rank) {
-  if (!files_.saved.empty() && !files_.has_all_ranks)
-    files_.saved += fmt::format(".rank{}", first_rank);
-}
+void Derivation::finish() { saved_.save_at_end(*sums_); }
 
 std::vector<Block> Derivation::constants(std::uint32_t variable) const {
   std::vector<Block> all;

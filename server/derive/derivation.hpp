@@ -18,6 +18,7 @@
 #include "lib/model/model.hpp"
 #include "server/derive/block_inputs.hpp"
 #include "server/derive/derived_memory.hpp"
+#include "server/derive/saved_sums.hpp"
 #include "server/derive/space_reduction.hpp"
 #include "server/derive/sum_step.hpp"
 #include "server/derive/sums.hpp"
@@ -34,14 +35,7 @@ class Derivation {
     std::vector<Finding> findings;       ///< values that are not as somebody may think
   };
 
-  struct Files {
-    std::string sums{};  ///< in shared memory; "" for one that ends with this process
-    std::string
-        saved{};  ///< how names begin of what a run leaves for one that goes on; "": none does
-    bool is_resumed = false;    ///< a server before this one has begun
-    bool has_all_ranks = true;  ///< else other servers of the run leave something beside it
-    bool has_earlier = false;   ///< there is output of a run before, which this one goes on with
-  };
+  using Files = SavedSums::Files;
   /// Null where nothing is to be made.
   static Result<std::unique_ptr<Derivation>> make(const model::Model& model, Files files,
                                                   std::shared_ptr<Log> log);
@@ -58,7 +52,7 @@ class Derivation {
   void reduce_by(Reduce reduce) { reduce_ = std::move(reduce); }
 
   /// Before the first iteration: the lowest rank of this server.
-  void serves(std::int32_t first_rank);
+  void serves(std::int32_t first_rank) { saved_.serves(first_rank); }
   /// Nothing comes any more: keeps what periods have come to, for a run that goes on.
   void finish();
 
@@ -111,24 +105,11 @@ class Derivation {
   void note(std::uint32_t variable, const Iteration& iteration, const Made& made,
             Wrong* wrong) const;
 
-  void go_on_from(std::int64_t iteration);
-  std::string take_saved(const std::string& file, std::int64_t wanted);
   void tell_lack(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
                  Wrong* wrong) const;
-  std::string saved_at(std::int64_t iteration) const;
-  void save(const std::string& file) const;
-  static bool is_due(const model::Store& store, const Iteration& iteration);
-  void remove_saved(std::int64_t iteration, std::size_t keep) const;
-  void save_with_checkpoint(const Iteration& iteration);
 
   const model::Model& model_;
-  Files files_;
-  bool is_begun_ = false;  // the first iteration has come
-  struct Lacks {
-    std::int64_t iteration;  // the first one of the run
-    std::string why;         // it has not what the run before had come to
-  };
-  std::optional<Lacks> lacks_;
+  SavedSums saved_;
   Periods periods_;
   std::unique_ptr<Sums> sums_;
   std::shared_ptr<DerivedMemory> memory_ = std::make_shared<DerivedMemory>();

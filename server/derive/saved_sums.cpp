@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/derive/saved_sums.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "lib/base/text.hpp"
+#include "lib/model/words.hpp"
+
+namespace leat::server {
+namespace {
+
+// Sums are of these: others begin anew.
+std::string definitions_of(const model::Model& model) {
+  std::string text;
+  for (const std::uint32_t each : model.derived_order) {
+    const model::Variable& variable = model.variables[each];
+    const model::Derived& derived = *variable.derived;
+    text += fmt::format("{} {} {} {}", variable.name, derived.expression.text,
+                        model::word_of(derived.operation), to_text(model.periods[derived.period]));
+    for (const model::Selected& part : derived.selection)
+      text += fmt::format(" {}:{}:{}", part.first, part.end.value_or(-1), part.step);
+    if (derived.reduction)
+      text += fmt::format(" {}({})", model::word_of(derived.reduction->operation),
+                          joined(derived.reduction->along, ","));
+    text += "\n";
+  }
+  for (const model::Variable& each : model.variables) text += each.name + "\n";  // their numbers
+  return text;
+}
+
+std::size_t checkpoints_kept(const model::Store& store) {
+  return static_cast<std::size_t>(
+      std::max(1L, std::strtol(store.option("keep", "2").c_str(), nullptr, 10)));
+}
+
+bool is_taken(const model::Store& store, const Iteration& iteration) {
+  if (store.due) return iteration.due[*store.due] != 0;
+  return store.awaits_event ? !iteration.signals.empty() : iteration.number % store.every == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Sums>> SavedSums::open(const model::Model& model, const std::string& file) {
+  return Sums::open(file, fnv1a(definitions_of(model)));
+}
+
+// What an earlier run has kept is for the iteration behind it alone.
+void SavedSums::go_on_from(std::int64_t iteration, std::unique_ptr<Sums>* sums) {
+  // A server that died before its first iteration may have had no sums of the run before.
+  if (std::exchange(has_begun_, true) || files_.saved.empty() ||
+      (files_.is_resumed && (*sums)->last_iteration() >= 0))
+    return;
+  std::string others;
+  for (const std::string& file : {saved_at(iteration - 1), files_.saved + ".sums"}) {
+    if (access(file.c_str(), F_OK) != 0) continue;
+    const std::string why = take(file, iteration - 1, sums);
+    if (why.empty())
+      return log_->info("what is over periods goes on behind iteration {}, as {} has it",
+                        iteration - 1, file);
+    others += (others.empty() ? "" : "; ") + file + " " + why;
+  }
+  if (iteration == 0 || (others.empty() && !files_.has_earlier)) return;
+  lacks_ =
+      Lacks{iteration,
+            others.empty()
+                ? fmt::format("there is neither {} nor {}.sums, which a run keeps when it ends and "
+                              "with each checkpoint",
+                              saved_at(iteration - 1), files_.saved)
+                : others};
+}
+
+// "" or why not.
+std::string SavedSums::take(const std::string& file, std::int64_t wanted,
+                            std::unique_ptr<Sums>* sums) {
+  const Result<std::int64_t> last = Sums::last_saved(file, fnv1a(definitions_of(model_)));
+  if (!last) return "cannot be taken: " + last.error().message;
+  if (*last != wanted)
+    return fmt::format("has what it had come to at the end of iteration {}", *last);
+  if (std::string why = Sums::restore(file, files_.sums); !why.empty())
+    return "cannot be taken: " + why;
+  Result<std::unique_ptr<Sums>> taken = open(model_, files_.sums);
+  if (!taken) return "cannot be taken: " + taken.error().message;
+  *sums = std::move(*taken);
+  return "";
+}
+
+std::string SavedSums::saved_at(std::int64_t iteration) const {
+  return fmt::format("{}-{}.sums", files_.saved, iteration);
+}
+
+void SavedSums::save(const std::string& file, const Sums& sums) const {
+  if (const std::string why = sums.save(file); !why.empty())
+    log_->warn(
+        "{}: what is over periods that have yet to end is not kept for a run that goes on: {}",
+        file, why);
+}
+
+void SavedSums::save_at_end(const Sums& sums) const {
+  if (!files_.saved.empty() && sums.last_iteration() >= 0) save(files_.saved + ".sums", sums);
+}
+
+// With each checkpoint: a run may go on from it. As many stay as of those.
+void SavedSums::save_with_checkpoint(const Iteration& iteration, const Sums& sums) {
+  if (files_.saved.empty()) return;
+  std::size_t keep = 0;
+  for (const Block& block : iteration.blocks) {
+    for (const std::uint32_t each : model_.variables[block.variable].stores) {
+      const model::Store& store = model_.stores[each];
+      if (is_checkpoint(store) && is_taken(store, iteration))
+        keep = std::max(keep, checkpoints_kept(store));
+    }
+  }
+  if (keep == 0) return;
+  save(saved_at(iteration.number), sums);
+  remove_old(iteration.number, keep);
+}
+
+// Also those of servers and runs before this one; what is of later iterations is of a run that this one has begun before the end of.
+void SavedSums::remove_old(std::int64_t iteration, std::size_t keep) const {
+  const std::filesystem::path begin = files_.saved + "-";
+  std::set<std::int64_t> saved;
+  std::error_code failed;
+  std::filesystem::path folder = begin.parent_path();
+  if (folder.empty()) folder = ".";
+  for (std::filesystem::directory_iterator each(folder, failed), end; !failed && each != end;
+       each.increment(failed)) {
+    const std::string name = each->path().filename().string(), head = begin.filename().string();
+    if (name.compare(0, head.size(), head) != 0) continue;
+    std::int64_t number = -1;
+    const char* const last = name.data() + name.size();
+    const auto read = std::from_chars(name.data() + head.size(), last, number);
+    if (std::string_view(read.ptr, last) == ".sums" && number >= 0 && number <= iteration)
+      saved.insert(number);
+  }
+  while (saved.size() > keep) {
+    unlink(saved_at(*saved.begin()).c_str());
+    saved.erase(saved.begin());
+  }
+}
+
+void SavedSums::serves(std::int32_t first_rank) {
+  if (!files_.saved.empty() && !files_.has_all_ranks)
+    files_.saved += fmt::format(".rank{}", first_rank);
+}
+
+}  // namespace leat::server
