@@ -342,9 +342,10 @@ std::optional<Derivation::OfRun> Dispatcher::reduce_derived(
   const std::optional<comm::Outcome> outcome =
       awaited->await(os::now_ns() + static_cast<std::int64_t>(seconds * 1e9),
                      [this] { return is_abandoned_.load(); });
-  // Of a server that is alone, two would have two values of the run; a later round says that this one is over.
-  if (!outcome || outcome->epoch < 0 || !(outcome->round == round)) return std::nullopt;
   const Reductions::Place place = session_.reductions.place().value_or(Reductions::Place());
+  // Of servers that are alone, or have not met, two would have two values of the run; a later round says that this one is over.
+  const bool is_of_others = outcome && outcome->epoch >= 0 && place.servers > 1;
+  if (!is_of_others || !(outcome->round == round)) return std::nullopt;
   return Derivation::OfRun{outcome->columns, place.self, place.servers};
 }
 

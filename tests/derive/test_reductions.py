@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from derived_run import NX, fields, run, stored, text
-from leat_run import BUILD, same_bits
+from leat_run import BUILD, LIMIT, same_bits
 
 REDUCED = """<variable name="least" expr="u" reduce="min"/><variable name="most" expr="u*v" reduce="max"/>
 <variable name="total" expr="v" reduce="sum"/><variable name="middle" expr="v" reduce="mean"/>
@@ -114,7 +114,8 @@ def test_a_server_that_is_killed_while_others_wait(tmp_path):
 
 
 def test_a_server_that_is_stopped_keeps_others_waiting_for_a_while(tmp_path):
-    """Each value in the file is that of all, or of the ranks of one server, which is said; the other one tells none."""
+    """Who of the two goes on is open. Each value in the file is that of all, or of the ranks of one server, which is said; two servers
+    never tell two values of the run, and one that is not there is said, too."""
     whole, stopped = fields(4, seed=6), []
 
     def stop(its_run, iteration):
@@ -123,20 +124,32 @@ def test_a_server_that_is_stopped_keeps_others_waiting_for_a_while(tmp_path):
             os.kill(stopped[0], signal.SIGSTOP)
             threading.Timer(4.5, os.kill, [stopped[0], signal.SIGCONT]).start()
 
-    with pytest.raises(AssertionError, match="not all of the data is stored") as ended:
-        run(tmp_path, '<variable name="total" expr="v" reduce="sum"/>', whole, 4, cores='2" servers="2', timeout="6s", after=stop)
-    log = str(ended.value)
-    assert stopped and "1 of 2 servers of the run have given their part" in log and "not made: what the other servers" in log, log
-    halves = whole["v"][:, :, :NX // 2], whole["v"][:, :, NX // 2:]
-    found = stored(tmp_path, "total")
-    for i in range(4):
-        assert found[i] in [exact(each[i], (0, 1)) for each in (whole["v"], *halves)], (i, found)
+    try:
+        log = run(tmp_path, '<variable name="total" expr="v" reduce="sum"/>', whole, 4, cores='2" servers="2', timeout="6s", after=stop)
+    except AssertionError as not_stored:
+        log = str(not_stored)
     parts = []
-    for path in tmp_path.glob("run.parts/*/*.h5"):
-        with h5py.File(path) as file:  # one that has told none has no array
-            parts.append(file["total"][:].reshape(-1) if "total" in file else np.full(4, np.nan))
-    tellers = [sum(not np.isnan(part[i]) for part in parts) for i in range(4)]
-    assert len(parts) == 2 and tellers == [1] * 4, parts
+    until = time.monotonic() + LIMIT
+    while len(parts) < 2 or any(len(part) < 4 for part in parts):
+        assert time.monotonic() < until, (parts, log)
+        parts = [of_part(path) for path in tmp_path.glob("run.parts/*/*.h5")]
+    halves = whole["v"][:, :, :NX // 2], whole["v"][:, :, NX // 2:]
+    for i in range(4):
+        told = [part[i] for part in parts if not np.isnan(part[i])]
+        assert len(told) <= 1, parts
+        if told != [exact(whole["v"][i], (0, 1))]:
+            assert not told or told[0] in [exact(each[i], (0, 1)) for each in halves], (i, parts)
+            assert "servers of the run have given their part" in log or "not made: what the other servers" in log, log
+    assert stopped
+
+
+def of_part(path):
+    """`total` of the iterations of a part; of one that is being written none, and NaN where it has told none."""
+    try:
+        with h5py.File(path) as file:
+            return file["total"][:].reshape(-1) if "total" in file else np.full(len(file["iteration"]), np.nan)
+    except (KeyError, OSError):
+        return []
 
 
 @pytest.mark.parametrize("attributes, said", [
