@@ -48,6 +48,23 @@ bool is_taken(const model::Store& store, const Iteration& iteration) {
   return store.awaits_event ? !iteration.signals.empty() : iteration.number % store.every == 0;
 }
 
+// 99 of "run-99.sums", with "run-" and ".sums".
+std::set<std::int64_t> numbers_in(const std::filesystem::path& folder, const std::string& begin,
+                                  const std::string& end) {
+  std::set<std::int64_t> numbers;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator each(folder, failed), last; !failed && each != last;
+       each.increment(failed)) {
+    const std::string name = each->path().filename().string();
+    if (name.compare(0, begin.size(), begin) != 0) continue;
+    std::int64_t number = -1;
+    const char* const behind = name.data() + name.size();
+    const auto read = std::from_chars(name.data() + begin.size(), behind, number);
+    if (std::string_view(read.ptr, behind) == end && number >= 0) numbers.insert(number);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Sums>> SavedSums::open(const model::Model& model, const std::string& file) {
@@ -109,42 +126,37 @@ void SavedSums::save_at_end(const Sums& sums) const {
   if (!files_.saved.empty() && sums.last_iteration() >= 0) save(files_.saved + ".sums", sums);
 }
 
-// With each checkpoint: a run may go on from it. As many stay as of those.
+// With each checkpoint: a run may go on from it. An iteration in which a rank died makes none.
 void SavedSums::save_with_checkpoint(const Iteration& iteration, const Sums& sums) {
-  if (files_.saved.empty()) return;
-  std::size_t keep = 0;
+  if (files_.saved.empty() || !iteration.complete) return;
+  const model::Store* made = nullptr;
   for (const Block& block : iteration.blocks) {
     for (const std::uint32_t each : model_.variables[block.variable].stores) {
       const model::Store& store = model_.stores[each];
-      if (is_checkpoint(store) && is_taken(store, iteration))
-        keep = std::max(keep, checkpoints_kept(store));
+      if (is_checkpoint(store) && is_taken(store, iteration)) made = &store;
     }
   }
-  if (keep == 0) return;
+  if (!made) return;
   save(saved_at(iteration.number), sums);
-  remove_old(iteration.number, keep);
+  remove_old(iteration.number, *made);
 }
 
-// Also those of servers and runs before this one; what is of later iterations is of a run that this one has begun before the end of.
-void SavedSums::remove_old(std::int64_t iteration, std::size_t keep) const {
+// Also those of servers and runs before this one; what is of later iterations is of a run that this one has begun before the end of. The
+// last ones may have checkpoints that are being written. These may come to nothing, as on a full disk: then an earlier one is the newest,
+// and needs its sums.
+void SavedSums::remove_old(std::int64_t iteration, const model::Store& store) const {
   const std::filesystem::path begin = files_.saved + "-";
-  std::set<std::int64_t> saved;
-  std::error_code failed;
-  std::filesystem::path folder = begin.parent_path();
-  if (folder.empty()) folder = ".";
-  for (std::filesystem::directory_iterator each(folder, failed), end; !failed && each != end;
-       each.increment(failed)) {
-    const std::string name = each->path().filename().string(), head = begin.filename().string();
-    if (name.compare(0, head.size(), head) != 0) continue;
-    std::int64_t number = -1;
-    const char* const last = name.data() + name.size();
-    const auto read = std::from_chars(name.data() + head.size(), last, number);
-    if (std::string_view(read.ptr, last) == ".sums" && number >= 0 && number <= iteration)
-      saved.insert(number);
-  }
-  while (saved.size() > keep) {
-    unlink(saved_at(*saved.begin()).c_str());
-    saved.erase(saved.begin());
+  const std::filesystem::path folder = begin.parent_path().empty() ? "." : begin.parent_path();
+  std::set<std::int64_t> saved = numbers_in(folder, begin.filename().string(), ".sums");
+  saved.erase(saved.upper_bound(iteration), saved.end());
+  std::set<std::int64_t> needed;
+  for (const std::string& each :
+       {store.option("folder", model_.name + ".checkpoint"), store.option("copy", "")})
+    needed.merge(numbers_in(each, "checkpoint-", ".index"));
+  std::size_t left = saved.size();
+  for (const std::int64_t each : saved) {
+    if (left-- <= checkpoints_kept(store) + 1) break;
+    if (needed.count(each) == 0) unlink(saved_at(each).c_str());
   }
 }
 

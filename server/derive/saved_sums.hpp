@@ -48,7 +48,7 @@ class SavedSums {
   std::string take(const std::string& file, std::int64_t wanted, std::unique_ptr<Sums>* sums);
   std::string saved_at(std::int64_t iteration) const;
   void save(const std::string& file, const Sums& sums) const;
-  void remove_old(std::int64_t iteration, std::size_t keep) const;
+  void remove_old(std::int64_t iteration, const model::Store& store) const;
 
   const model::Model& model_;
   Files files_;
