@@ -113,6 +113,7 @@ class Ls {
     return headed("folder", {{"folder", name},
                              {"files", std::move(files)},
                              {"other_files", others},
+                             {"checkpoints", checkpoints_below(name)},
                              {"sessions", sessions_}});
   }
 
@@ -191,7 +192,8 @@ class Ls {
 void add_ls(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<LsOptions>();
   CLI::App* verb = app.add_subcommand(
-      "ls", "Shows what is in an output file, a folder of them, or a running session.");
+      "ls",
+      "Shows what is in an output file, a folder of them or of checkpoints, or a running session.");
   verb->add_option("NAME", options->names,
                    "A file, a folder (default: the current one, and your running sessions), or the "
                    "name of a running session");

@@ -43,6 +43,9 @@ std::string state_program();
 std::vector<std::string> output_files_in(const std::string& folder);
 std::vector<std::string> folders_in(const std::string& folder);
 
+/// Checkpoints in a folder and in those in it, as docs/reference/leat-ls.md says; of each folder the newest first.
+Json checkpoints_below(const std::string& folder);
+
 /// Running sessions of this user on this node, each as docs/reference/leat-ls.md says of a session.
 /// Servers tell of theirs over the control channel, and have so long to answer, all together; of one
 /// that does not, what its segment and its locks say is shown. Nothing is written, or locked in a way

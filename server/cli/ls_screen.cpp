@@ -85,6 +85,23 @@ void add_facts(const Json& session, Screen* screen) {
     screen->fact("takeovers", counted(takeovers, "server") + " of this session died");
 }
 
+Cell state_of_checkpoint(const Json& each) {
+  if (each["whole"] == false) return {"not whole: " + text_in(each, "problem"), Paint::red};
+  return {each["goes_on"] == true ? "whole, a run goes on from it" : "whole"};
+}
+
+void show_checkpoints(const Json& checkpoints, Screen* screen) {
+  if (checkpoints.empty()) return;
+  if (screen->text().empty())
+    screen->line(screen->paint(counted(checkpoints.size(), "checkpoint"), Paint::bold));
+  else
+    screen->section(counted(checkpoints.size(), "checkpoint"));
+  screen->table(checkpoints,
+                {text("folder", "", 16), text("simulation", "", 10), number("iteration"),
+                 number("ranks"), number("parts"), bytes("bytes"), text("written", "", 10),
+                 made({.title = "state", .least = 10}, state_of_checkpoint)});
+}
+
 }  // namespace
 
 std::string folder_screen(const Json& folder, const Look& look) {
@@ -92,9 +109,10 @@ std::string folder_screen(const Json& folder, const Look& look) {
   const Json& files = folder["files"];
   const bool is_here = folder["folder"] == ".";
   const std::string where = is_here ? "" : " in " + text_in(folder, "folder");
-  if (files.empty())
+  const Json& checkpoints = folder["checkpoints"];
+  if (files.empty() && checkpoints.empty())
     screen.line("no output files of Leat" + (is_here ? " here" : where));
-  else
+  else if (!files.empty())
     screen.line(screen.paint(counted(files.size(), "output file"), Paint::bold) + where);
   screen.table(files, {text("name", "file", 16), made({.title = "iterations"}, range_of),
                        number("variables", "variable_count"), bytes("bytes"),
@@ -102,6 +120,7 @@ std::string folder_screen(const Json& folder, const Look& look) {
                        made({.title = "state", .least = 10}, state_of)});
   if (const std::uint64_t others = count_in(folder, "other_files"); others > 0)
     screen.note("and " + counted(others, "file") + " that Leat has not made");
+  show_checkpoints(checkpoints, &screen);
   const Json& sessions = folder["sessions"];
   if (sessions.empty()) return screen.text();
   screen.section(counted(sessions.size(), "session") + " of yours on this node");
