@@ -6,6 +6,7 @@ import signal
 import h5py
 import numpy as np
 import pytest
+from checkpoint_run import doomed
 from h5_compare import expect_same_view, parts_of
 from leat_run import Run, await_death, data, same_bits, xml
 from nodes_run import NodesRun
@@ -134,6 +135,27 @@ def test_a_server_that_is_killed_before_it_has_begun(tmp_path, whole):
         for number in range(8, LAST):
             iterate(run.ranks, number)
         run.finish()
+    expect_same_view(tmp_path / "run/run.h5", whole / "run.h5")
+
+
+def test_what_a_killed_run_had_in_memory_is_cut_off_or_kept(tmp_path, whole):
+    """All is killed with iterations in memory, which the next run on each node has stored before it goes on behind them."""
+    with doomed(nodes(tmp_path / "run")) as run:
+        begin(run, 0)
+        for number in range(5):
+            iterate(run.ranks, number)
+        servers = [run.server_of(0), run.server_of(1)]
+        for server in servers:
+            os.kill(server, signal.SIGSTOP)
+        for number in range(5, 9):
+            iterate(run.ranks, number)
+        for rank in run.ranks:
+            rank.kill()
+        for server in servers:
+            os.kill(server, signal.SIGKILL)
+            await_death(server)
+    log = part_of_run(nodes(tmp_path / "run"), 7, LAST)
+    assert log.count("behind 7 iterations, 0 to 6; 2 that it had from there on were cut off") == 2, log
     expect_same_view(tmp_path / "run/run.h5", whole / "run.h5")
 
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """examples/heat_c, run as its users run it, against the same arithmetic in numpy; in one job and in several."""
 import shutil
+import subprocess
 
 import h5py
 import numpy as np
 import pytest
-from example_run import EXAMPLES, expect_same_output, kill_behind, prepared
-from leat_run import same_bits
+from example_run import EXAMPLES, environment, expect_same_output, kill_behind, prepared
+from h5_compare import expect_same_view
+from leat_run import BUILD, LIMIT, same_bits
 from mpi_run import mpirun
+from test_pretend import with_nodes
 
 EXAMPLE = EXAMPLES / "heat_c"
 NY, NX = 64, 48
@@ -94,6 +97,22 @@ def test_a_run_that_is_killed_leaves_them_too(tmp_path):
     run(folder, 2, newest + 155)
     run(whole, 2, newest + 155)
     expect_same_output(folder, whole)
+
+
+@with_nodes
+def test_jobs_on_several_nodes_leave_the_files_of_one(tmp_path):
+    """Each server goes on in its own part, with its own sums."""
+    for name, jobs in {"whole": [301], "jobs": [150, 301]}.items():
+        (tmp_path / name).mkdir()
+        shutil.copy(EXAMPLE / "heat_long.xml", tmp_path / name)
+        for steps in jobs:
+            words = [BUILD / "bin/leat", "launch", "heat_long.xml", "--pretend-nodes", "2", "--run", "-n", "4", "--", BUILD / "bin/heat",
+                     "heat_long.xml", str(steps)]
+            done = subprocess.run(words, cwd=tmp_path / name, env=environment(tmp_path / name), stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=2 * LIMIT)
+            assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("heat.h5", "heat-over-100.h5"):
+        expect_same_view(tmp_path / "jobs" / name, tmp_path / "whole" / name)
 
 
 def test_the_example_has_at_most_ten_calls_of_leat():

@@ -48,7 +48,7 @@ def names_in(folder):
 
 
 def contents(folder):
-    files = [path for path in folder.rglob("*") if path.is_file() and ".append-" not in path.name]
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
@@ -313,6 +313,33 @@ def test_parts_of_different_length_are_cut_to_the_same(tmp_path):
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == [0, 1, 2, 3, 4] and file["leat/iteration_complete"][:].all()
         assert same_bits(file["a"][3], np.concatenate([array((2, 3), "f8", 77), array((2, 3), "f8", 78)]))
+
+
+def test_nothing_is_touched_before_a_late_server_has_said_that_it_can_go_on(tmp_path):
+    small(tmp_path, "one", {0: 10, 1: 20}).finish()
+    before = contents(tmp_path)
+    plugins = []
+
+    def begin(rank):
+        described = [variable("a", "f8", ["y", "x"], **{"global": 1})]
+        plugins.append(Plugin(tmp_path, described, ranks=2, node_ranks=1, first_rank=rank, session="two", options=APPEND))
+        assert not plugins[-1].opened
+
+    def iteration(rank, i):
+        plugin = plugins[rank]
+        return plugin.iteration(i, plugin.block(0, (2, 3), 7 + rank, rank=rank, position=[2 * rank, 0], **{"global": [4, 3]}))
+
+    begin(0)
+    for i in (1, 2):  # the first one waits
+        assert "no server of this run has said so far that it goes on in rank000001.h5" in iteration(0, i)
+    assert contents(tmp_path) == before
+    begin(1)
+    assert iteration(0, 3) == iteration(1, 1) == iteration(1, 2) == iteration(1, 3) == ""
+    for plugin in plugins:
+        plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 1, 2, 3] and file["leat/iteration_complete"][:].tolist() == [1, 0, 0, 1]
+    assert not [name for name in names_in(tmp_path) if ".append-" in name]
 
 
 def test_a_part_that_another_run_has_is_refused(tmp_path):
