@@ -11,6 +11,7 @@ from arrays_run import write_arrays
 from control_run import wait_until
 from leat_run import xml
 from picture_run import debians_python
+from without_xarray import without_xarray  # noqa: F401
 
 GRID = ('<mesh name="m" type="uniform" origin="0,0" spacing="1,1"/><layout name="cells" type="double" dimensions="4,4" global="4,4"/>'
         '<variable name="u" layout="cells" mesh="m"/>')

@@ -8,6 +8,7 @@ import pytest
 from judges import environment
 from leat_run import BUILD
 from picture_run import at_shares, box_of, colour_of, coloured, debians_python, draw, expect_colours, image
+from without_xarray import without_xarray  # noqa: F401
 
 DATA = """
 <parameter name="t" type="double" value="0.25"/><time parameter="t" unit="s"/>

@@ -281,7 +281,7 @@ def test_files_with_damaged_bytes_are_shown_or_refused_and_cost_no_other_file(fo
         (tmp_path / f"{number}.h5").write_bytes(damaged)
     files = {f["file"]: f for f in ls_json(cwd=tmp_path)["files"]}
     assert files["whole.h5"]["problem"] == "" and files["whole.h5"]["variable_count"] == 4
-    for number in range(30):
+    for number in range(6):  # by itself; `make soak` has others
         done = subprocess.run([BUILD / "bin/leat", "ls", f"{number}.h5"], cwd=tmp_path, capture_output=True)
         assert done.returncode in (0, 1) and (done.stderr != b"") == (done.returncode == 1)
     assert not list(tmp_path.glob("core*"))

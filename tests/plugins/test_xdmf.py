@@ -469,16 +469,17 @@ def test_a_python_without_h5py_says_what_to_install(tmp_path):
         assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_damaged_file_is_no_crash_of_the_command(tmp_path, seed):
+@pytest.mark.parametrize("bytes_", [1, 5, 40])
+def test_a_damaged_file_is_no_crash_of_the_command(tmp_path, bytes_):
+    """A few that stay; `make soak` has others."""
     plugin = several(tmp_path)
     for step in range(3):
         write_several(plugin, step)
     plugin.finish()
-    whole, dice = (tmp_path / "run.h5").read_bytes(), random.Random(seed)
-    for _ in range(8):
+    whole, dice = (tmp_path / "run.h5").read_bytes(), random.Random(bytes_)
+    for _ in range(3):
         damaged = bytearray(whole)
-        for _ in range(dice.choice([1, 5, 40])):
+        for _ in range(bytes_):
             damaged[dice.randrange(len(whole))] = dice.randrange(256)
         (tmp_path / "run.h5").write_bytes(damaged)
         done = leat("xdmf", tmp_path / "run.h5")

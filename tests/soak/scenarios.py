@@ -405,6 +405,8 @@ def cycle(run, rank, name, tally):
     tally.cycles += 1
 
 
+# Tests have a small part of these by themselves.
+ELSEWHERE = {"appending run killed", "files damaged", "20,000 variables"}
 # In the order of the table, with the share of the time that each gets.
 SCENARIOS = {
     "server killed": (server_killed, 2),
@@ -425,7 +427,9 @@ SCENARIOS = {
     "files removed": (files_removed, 1),
     "everything killed": (all_killed, 1),
     "file writer killed": (file_writer_killed, 4),
+    "appending run killed": (damages.appender_killed, 2),
     "files damaged": (damages.files_damaged, 2),
+    "20,000 variables": (damages.many_variables, 1),
     "start and stop": (start_and_stop, 3),
     "late ranks of a second server": (groups.late_ranks_of_a_second_server, 1),
     "nodes disturbed in leat_init": (groups.nodes_disturbed_in_init, 1),

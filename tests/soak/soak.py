@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("soak", "support", "plugins", "integration")]
 
 from judge import ALLOWANCE, Tally  # noqa: E402
-from scenarios import SCENARIOS  # noqa: E402
+from scenarios import ELSEWHERE, SCENARIOS  # noqa: E402
 from simulation import chance_of  # noqa: E402
 
 LANES = 2
@@ -134,7 +134,7 @@ def report(soak):
 
 def options(words):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=FULL, help="0: each scenario once")
+    parser.add_argument("--minutes", type=float, default=FULL, help="0: each scenario once, but those that are tests elsewhere")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "leat-soak",
                         help="a short path: sockets lie below it")
@@ -147,7 +147,8 @@ def main(words=None):
     print(f"seed {chosen.seed}", flush=True)
     folder = chosen.folder.absolute() / str(chosen.seed)
     shutil.rmtree(folder, ignore_errors=True)
-    soak = Soak(folder, chosen.seed, chosen.only or list(SCENARIOS), chosen.minutes)
+    names = chosen.only or [name for name in SCENARIOS if chosen.minutes or name not in ELSEWHERE]
+    soak = Soak(folder, chosen.seed, names, chosen.minutes)
     soak.run()
     report(soak)
     return 1 if soak.total().bad() or soak.too_few() else 0

@@ -12,6 +12,7 @@ from leat_run import BUILD, Run
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 from script_run import put  # noqa: E402  tests of scripts have it
 from trace_run import BYTES, DATA, Trace, config, write
+from without_xarray import without_xarray  # noqa: F401
 
 ITERATIONS, PAUSE = 6, 0.02
 TWO = '<store name="out" type="hdf5"/><store name="second" type="hdf5" file="second.h5" every="2"/>'
