@@ -40,9 +40,9 @@ demo: setup
 	@cmake --build --preset release -j $(JOBS) --target leatd leat_plugin_hdf5 leat_lammps
 	@$(PYTHON) tools/demo
 
-# Twice the cores of the smallest machine: tests wait for longer than they compute.
+# One more than the cores of the smallest machine: tests wait as often as they compute.
 test: build sanitize
-	ctest --test-dir build --output-on-failure --no-tests=error -j 4
+	ctest --test-dir build --output-on-failure --no-tests=error -j 3
 
 # Of what is built: classes (label unit), the cases of the XML and the rules of the tree.
 test-quick:

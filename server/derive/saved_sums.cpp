@@ -43,7 +43,7 @@ std::size_t checkpoints_kept(const model::Store& store) {
       std::max(1L, std::strtol(store.option("keep", "2").c_str(), nullptr, 10)));
 }
 
-bool is_taken(const model::Store& store, const Iteration& iteration) {
+bool takes(const model::Store& store, const Iteration& iteration) {
   if (store.due) return iteration.due[*store.due] != 0;
   return store.awaits_event ? !iteration.signals.empty() : iteration.number % store.every == 0;
 }
@@ -133,7 +133,7 @@ void SavedSums::save_with_checkpoint(const Iteration& iteration, const Sums& sum
   for (const Block& block : iteration.blocks) {
     for (const std::uint32_t each : model_.variables[block.variable].stores) {
       const model::Store& store = model_.stores[each];
-      if (is_checkpoint(store) && is_taken(store, iteration)) made = &store;
+      if (is_checkpoint(store) && takes(store, iteration)) made = &store;
     }
   }
   if (!made) return;
