@@ -15,7 +15,7 @@ std::string canonical(std::string_view text) {
 
 std::string in_file_name(std::string_view text) {
   const Result<Every> every = parse_every(text);
-  return every ? file_name_text(*every) : "error: " + every.error().message;
+  return every ? file_name_text(*every, "every") : "error: " + every.error().message;
 }
 
 std::string problem(std::string_view text) {
@@ -48,13 +48,25 @@ TEST(Every, HasOneFormForEachMeaning) {
 }
 
 TEST(Every, HasAFormForNamesOfFiles) {
-  EXPECT_EQ(in_file_name("10"), "10");
-  EXPECT_EQ(in_file_name("6 h"), "6h");
-  EXPECT_EQ(in_file_name("0.5 s"), "0.5s");
-  EXPECT_EQ(in_file_name("1 mo"), "1mo");
-  EXPECT_EQ(in_file_name("1 h for 5 d, then 3 h"), "1h-5d-3h");
-  EXPECT_EQ(in_file_name("10 min wall"), "10min-wall");
-  EXPECT_EQ(in_file_name("last"), "last");
+  EXPECT_EQ(in_file_name("10"), "every-10");
+  EXPECT_EQ(in_file_name("6 h"), "every-6h");
+  EXPECT_EQ(in_file_name("0.5 s"), "every-0.5s");
+  EXPECT_EQ(in_file_name("1 mo"), "every-1mo");
+  EXPECT_EQ(in_file_name("1 h for 5 d, then 3 h"), "every-1h-5d-3h");
+  EXPECT_EQ(in_file_name("10 min wall"), "every-10min-wall");
+  EXPECT_EQ(in_file_name("last"), "every-last");
+}
+
+TEST(Every, HasItsConditionBehindThePeriod) {
+  Every every = *parse_every("1");
+  every.condition = "max(T) >= 1.5 && !x";
+  EXPECT_EQ(to_text(every), "when max(T) >= 1.5 && !x");
+  EXPECT_EQ(file_name_text(every, "every"), "when-max-T-ge-1.5-and-x");
+  EXPECT_EQ(iterations_of(every), 0);
+  every = *parse_every("6 h");
+  every.condition = "crack";
+  EXPECT_EQ(to_text(every), "6 h when crack");
+  EXPECT_EQ(file_name_text(every, "every"), "every-6h-when-crack");
 }
 
 TEST(Every, TellsClocksApart) {
