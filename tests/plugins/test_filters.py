@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from leat_plugin import Plugin, array, smooth_array, variable
 from leat_run import same_bits
+from warm_python import warm
 
 LOSSLESS = {"deflate:6": 1, "zstd:3": 32015, "blosc:lz4:5": 32001, "blosc:zstd:3": 32001, "blosc:blosclz:1": 32001,
             "blosc:zlib:1": 32001, "blosc:lz4hc:9": 32001, "lz4": 32004, "bzip2:9": 307, "zfp:reversible": 32013}
@@ -39,8 +40,7 @@ def read(path, name="v"):
               "    print([p.get_filter(i)[0] for i in range(p.get_nfilters())], d.id.get_storage_size(), d.chunks,\n"
               "          [d.id.get_chunk_info(i).filter_mask for i in range(d.id.get_num_chunks())] if d.chunks else [], sep=';')\n"
               "    numpy.save(sys.argv[1] + '.npy', d[()])\n")
-    done = subprocess.run([judges() / "bin/python3", "-c", script, path, name], capture_output=True, text=True,
-                          env={"HDF5_PLUGIN_PATH": "/nowhere"})
+    done = warm(judges() / "bin/python3", "hdf5plugin", "h5py", HDF5_PLUGIN_PATH="/nowhere").run(script, path, name)
     assert done.returncode == 0, done.stderr
     filters, size, chunks, masks = map(eval, done.stdout.split(";"))
     return np.load(str(path) + ".npy"), filters, size, chunks, masks
