@@ -90,7 +90,8 @@ std::int64_t processor_time_of(pid_t pid) noexcept {
 
 bool is_stopped(pid_t pid) {
   std::ifstream file(folder_of(pid) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::getline(file, text, '\0');                // iterators would throw where it ends just then
   const std::size_t name_end = text.rfind(')');  // a name may hold anything, brackets too
   const char state = name_end + 2 < text.size() ? text[name_end + 2] : '?';
   return name_end != std::string::npos && (state == 'T' || state == 't');

@@ -40,7 +40,8 @@ struct Life {
 
 Life life_of(const std::string& process) {
   std::ifstream file("/proc/" + process + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::getline(file, text, '\0');                // iterators would throw where it ends just then
   const std::size_t name_end = text.rfind(')');  // a name may hold anything, brackets too
   Life life;
   if (name_end == std::string::npos) return life;

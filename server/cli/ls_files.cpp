@@ -20,7 +20,9 @@ namespace fs = std::filesystem;
 
 std::string text_of_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;  // iterators would throw where it cannot be read
+  text << file.rdbuf();
+  return text.str();
 }
 
 }  // namespace

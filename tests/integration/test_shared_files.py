@@ -302,7 +302,7 @@ def stop_in_its_turn(run, pid, has_file, go_on):
                 return
             os.kill(pid, signal.SIGCONT)
             time.sleep(0.0005)
-    raise AssertionError("it is never at work")
+    raise AssertionError("it is never at work: " + run.log())
 
 
 def server_on(run, node, steps):

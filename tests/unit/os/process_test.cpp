@@ -4,10 +4,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
+#include "lib/os/child_process.hpp"
 #include "tests/unit/os/durations.hpp"
 
 namespace leat::os {
@@ -75,6 +79,25 @@ TEST(Process, ThatSomebodyElseHasReapedCountsAsGone) {
   ASSERT_TRUE(child);
   EXPECT_TRUE(reap(child->pid, 5 * kSecond));
   EXPECT_TRUE(reap(child->pid, 5 * kSecond));
+}
+
+// Between opening what the system says of it and reading that. Some two hundred of the thousand do.
+TEST(Process, MayEndWhileOneAsksWhetherItLives) {
+  for (int i = 0; i < 1000; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) _exit(0);
+    ASSERT_GT(pid, 0);
+    std::atomic<bool> is_gone{false};
+    std::thread reaper([&] {
+      waitpid(pid, nullptr, 0);
+      is_gone = true;
+    });
+    while (!is_gone) {
+      EXPECT_NO_THROW(lives({pid, 0, this_space()}));
+      EXPECT_NO_THROW(is_stopped(pid));
+    }
+    reaper.join();
+  }
 }
 
 TEST(ErrnoText, IsThatOfTheSystem) { EXPECT_EQ(errno_text(ENOENT), "No such file or directory"); }

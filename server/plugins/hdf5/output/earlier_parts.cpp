@@ -118,7 +118,9 @@ std::string why_other_servers(const leat_run& run,
 
 std::string text_of_file(const fs::path& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;  // iterators would throw where it cannot be read
+  text << file.rdbuf();
+  return text.str();
 }
 
 }  // namespace
