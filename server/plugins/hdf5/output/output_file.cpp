@@ -130,6 +130,20 @@ bool OutputFile::find_own_anywhere(const leat_run& run, const std::string& wante
   return false;
 }
 
+namespace {
+
+// Who stores what was in memory when all of a run was killed leaves the part alone in which another run goes on by now.
+std::string folder_for_new_part(const leat_run& run, const std::string& view) {
+  const std::string own = folder_of_parts(view, run.session);
+  std::string folder = own;
+  if (!appends(run) || !leat_run_is_drained(&run)) return folder;
+  for (int number = 1; fs::exists(fs::path(folder) / (name_of_part(run) + ".h5")); ++number)
+    folder = own + "." + std::to_string(number);
+  return folder;
+}
+
+}  // namespace
+
 // Nobody else writes it: what may be there is of this run, or of an older one whose session had the
 // same name.
 void OutputFile::take_part(const leat_run& run, bool is_expected) {
@@ -138,7 +152,7 @@ void OutputFile::take_part(const leat_run& run, bool is_expected) {
     const std::string folder = folder_to_append(run, view_);
     if (!folder.empty() && take_earlier_part(run, folder)) return;
   }
-  take_part_in(run, folder_of_parts(view_, run.session), is_expected);
+  take_part_in(run, folder_for_new_part(run, view_), is_expected);
 }
 
 // False where it is no part of an earlier run: then one is begun. Who is the last of its run to store what was in memory leaves what the
