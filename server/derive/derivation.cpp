@@ -548,8 +548,12 @@ void Derivation::begin_sum(std::uint32_t variable, TimeStep step, Job* job, Wron
   }
   job->step.emplace(derived.operation, *sum, step, in, weight_of(step));
   job->tells = job->step->told().has_value();
-  if (job->step->is_past())
+  if (!job->step->is_past()) return;
+  // It is in the sums; only where a period is over with it something is missing.
+  if (in.is_over || in.ended)
     *why = "not made: the server that died had gone on with what it is made of";
+  job->tells = false;
+  job->inputs.clear();
 }
 
 void Derivation::add_untouched(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
