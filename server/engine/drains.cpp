@@ -36,6 +36,8 @@ void Drains::start() {
 
 void Drains::start_one(const node::UndrainedOne& one) {
   const shm::Undrained held = shm::undrained_in(one.segment);
+  if (!held.run && held.problem.empty())
+    return;  // another process was faster, while this one waited
   const std::string what =
       fmt::format("session {} was killed with {} of {} in memory", one.session,
                   counted(held.iterations.size(), "iteration"), held.run ? held.run->folder : "?");
