@@ -94,7 +94,7 @@ def test_servers_that_are_killed_at_random_leave_the_same_file(tmp_path):
     print("seed", seed)
     random, whole = np.random.default_rng(seed), fields(40, seed=4)
     def kill_later(its_run, iteration):
-        if random.random() < 0.4:
+        if iteration < 35 and random.random() < 0.4:  # who is killed at its very end has nobody who goes on
             delay = float(random.random()) * 0.02
             threading.Thread(target=lambda: (time.sleep(delay), [_kill(server) for server in its_run.servers()])).start()
 

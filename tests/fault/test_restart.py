@@ -12,7 +12,7 @@ import h5py
 import pytest
 from h5_compare import expect_same
 from judges import environment
-from leat_run import BUILD, Run, xml
+from leat_run import BUILD, LIMIT, Run, xml
 
 DATA = '''<parameter name="n" type="int"/><parameter name="time" type="double"/>
 <time parameter="time" unit="days since 2000-01-01" calendar="noleap"/>
@@ -120,6 +120,10 @@ def go_in_memory(folder, first, end):
         begin(run, first)
         for rank in run.ranks:  # has memory now; step() writes it once more
             assert rank.write("a", 20, 1).ok
+        lock, until = pathlib.Path(folder) / ".run.h5.lock", time.monotonic() + LIMIT
+        while not lock.exists() or run.session not in lock.read_text():
+            assert time.monotonic() < until, "the store does not open the file"  # and nobody knows whose it is to be, until then
+            time.sleep(0.01)
         os.kill(run.server(), signal.SIGSTOP)
         for iteration in range(first, end):
             for rank in run.ranks:
