@@ -25,9 +25,9 @@ DATA = '''<parameter name="n" type="int"/><parameter name="time" type="double"/>
 SCRIPT = '''import leat
 @leat.on_iteration
 def f(ds, ctx):
-    ctx.result("mean", float(ds["grid"].mean()))
+    ctx.store("mean", ds["grid"].mean())
     if ctx.iteration % 2:
-        ctx.result("column", ds["grid"].values[:, 0], dims=["y"])
+        ctx.store("column", ds["grid"].values[:, 0], dims=["y"])
 '''
 RANKS, LAST, N = 2, 14, 4
 WHO = ["session", "leat/ledger", "leat/ledger_length"]
