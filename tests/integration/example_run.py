@@ -70,6 +70,7 @@ def kill_behind(folder, ranks, program, xml, file, row):
     with open(folder / "said", "w") as said:
         run = subprocess.Popen(words, cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL, stdout=said, stderr=said)
     until(lambda: len(iterations(folder / file)) > row)
+    (session,) = {name for pid in processes_of(folder) for name in session_of(pid)}
     while found := processes_of(folder):
         for pid in found:
             try:
@@ -79,9 +80,19 @@ def kill_behind(folder, ranks, program, xml, file, row):
         run.poll()
     run.wait()
     # What they had handed over lies in memory; the next run on the node would store it, too.
-    subprocess.run([BUILD / "bin/leat", "recover"], cwd=folder, env=environment(folder), check=True, capture_output=True)
+    done = subprocess.run([BUILD / "bin/leat", "recover", session], cwd=folder, env=environment(folder), capture_output=True, text=True)
+    assert done.returncode == 0 or "no session of this name was killed" in done.stderr, done
     until(lambda: not processes_of(folder))
     return checkpoints(folder)[-1]
+
+
+def session_of(pid):
+    """Of a server; of others none."""
+    try:
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+    return words[words.index("--session") + 1:][:1] if "--session" in words else []
 
 
 def expect_same_output(folder, whole, but=()):
