@@ -81,7 +81,8 @@ def kill_behind(folder, ranks, program, xml, file, row):
     run.wait()
     # What they had handed over lies in memory; the next run on the node would store it, too.
     done = subprocess.run([BUILD / "bin/leat", "recover", session], cwd=folder, env=environment(folder), capture_output=True, text=True)
-    assert done.returncode == 0 or "no session of this name was killed" in done.stderr, done
+    # Nothing may be left, and the iteration in which ranks died may lack something: that is 1.
+    assert done.returncode in (0, 1) and "are stored now" in done.stderr or "no session of this name was killed" in done.stderr, done
     until(lambda: not processes_of(folder))
     return checkpoints(folder)[-1]
 
