@@ -96,7 +96,7 @@ def test_a_run_that_is_killed_leaves_them_too(tmp_path):
     newest = kill_behind(folder, 2, "heat", "heat_long.xml", "raw.h5", 130)
     run(folder, 2, newest + 155)
     run(whole, 2, newest + 155)
-    expect_same_output(folder, whole)
+    expect_same_output(folder, whole, but=["lost"])  # of the iteration in which ranks died, which was cut off
 
 
 @with_nodes

@@ -92,7 +92,7 @@ def test_a_run_that_is_killed_leaves_them_too(tmp_path):
     newest = kill_behind(folder, 2, "shallow_water", "shallow_water.xml", "gauge.h5", 130)
     run(folder, 2, newest + 55)
     run(whole, 2, newest + 55)
-    expect_same_output(folder, whole)
+    expect_same_output(folder, whole, but=["lost"])  # of the iteration in which ranks died, which was cut off
 
 
 def test_the_example_has_ten_calls_for_its_output_and_seven_to_go_on():
