@@ -18,6 +18,11 @@ std::string numbers_of(std::int64_t n, bool over_time) {
 
 // "in iterations 0, 10, 20, ...".
 std::string when_in_words(const Every& every, bool over_time) {
+  if (!every.condition.empty()) {
+    Every without = every;
+    without.condition.clear();
+    return when_in_words(without, over_time) + ", if " + every.condition;
+  }
   const std::int64_t n = iterations_of(every);
   if (n == 1 && !over_time) return "in each iteration";
   if (n > 0 && !over_time) return "in iterations " + numbers_of(n, false);
@@ -66,7 +71,9 @@ std::string of_ranks(const Model& model, const Variable& variable, std::uint32_t
     const Store& store = model.stores[each];
     const std::string when = !variable.time_varying ? "once"
                              : store.awaits_event   ? "in iterations in which an event says so"
-                                                    : when_taken(model, store);
+                             : variable.period
+                                 ? when_in_words(model.periods[*variable.period], false)
+                                 : when_taken(model, store);
     text += ", and goes to store \"" + store.name + "\" (" + file_of(model, store) + ") " + when;
   }
   return text + ".";
@@ -101,6 +108,11 @@ std::string of_store(const Model& model, const Store& store) {
 std::string what_is_made(const Model& model, std::uint32_t variable) {
   const Derived& derived = *model.variables[variable].derived;
   const std::string when = when_in_words(model.periods[derived.period], derived.is_over_time());
+  if (derived.reduction) {
+    const std::vector<std::string>& along = derived.reduction->along;
+    return "the " + word_of(derived.reduction->operation) + " of " + derived.expression.text +
+           (along.empty() ? "" : " along " + joined(along, ", ")) + " over all ranks, " + when;
+  }
   if (!derived.is_over_time()) return derived.expression.text + " " + when;
   static const std::pair<Operation, const char*> kNames[] = {{Operation::mean, "mean"},
                                                              {Operation::minimum, "minimum"},

@@ -240,7 +240,10 @@ class CheckScreen {
     if (store.contains("function")) return "events";
     const model::Store& its = model_.stores[model::index_of(model_.stores, text_in(store, "name"))];
     if (its.period) return "periods of " + to_text(model_.periods[*its.period]);
-    if (its.due) return "iterations at each " + to_text(model_.periods[*its.due]);
+    if (its.due) {
+      const std::string when = to_text(model_.periods[*its.due]);
+      return (when.starts_with("when ") ? "iterations " : "iterations at each ") + when;
+    }
     if (!store.value("awaits_event", false)) return every_so_many(store["every"]);
     std::vector<std::string> names;
     for (const Json& event : facts_["events"]) {

@@ -88,6 +88,22 @@ def test_events_stand_in_conditions(tmp_path):
         assert [row.reshape(-1).tolist() for row in stored(tmp_path, name, file)] == [data(4, "i4", i).tolist() for i in wanted]
 
 
+@pytest.mark.parametrize("name, said", [
+    ("hot", '"hot" is u in each iteration, if max(u) > k, as float64 in m/s'),
+    ("seldom", '"seldom" is the mean of v along y, x over all ranks, in iterations 0, 2, 4, ..., if max(u) > k, as float64'),
+    ("w", 'goes to store "bytes" (raw) in iterations 0, 3, 6, ...'),
+    ("some", 'takes its variables in each iteration, if max(u) > 3')])
+def test_leat_check_explains_them(tmp_path, name, said):
+    more = """<variable name="hot" expr="u" when="max(u) &gt; k" store="out"/><variable name="w" layout="cells" every="3" store="bytes"/>
+              <variable name="seldom" expr="v" reduce="mean(y, x)" every="2" when="max(u) &gt; k" store="out"/>"""
+    stores = '<store name="out" type="hdf5"/><store name="bytes" type="raw"/><store name="some" type="trace" when="max(u) &gt; 3"/>'
+    (tmp_path / "run.xml").write_text(text(more, 2, store=stores))
+    explained = subprocess.run([BUILD / "bin/leat", "check", tmp_path / "run.xml", "--explain", name], capture_output=True, text=True)
+    assert said in explained.stdout, (explained.stdout, explained.stderr)
+    whole = subprocess.run([BUILD / "bin/leat", "check", tmp_path / "run.xml"], capture_output=True, text=True)
+    assert "iterations when max(u) > 3" in whole.stdout, whole
+
+
 @pytest.mark.parametrize("more, said", [
     ('<variable name="part" expr="u" when="u &gt; 3"/>', "write max(u)"),
     ('<variable name="part" expr="u" when="max(uu) &gt; 3"/>', 'did you mean "u"'),
