@@ -150,9 +150,7 @@ void SavedSums::remove_old(std::int64_t iteration, const model::Store& store) co
   std::set<std::int64_t> saved = numbers_in(folder, begin.filename().string(), ".sums");
   saved.erase(saved.upper_bound(iteration), saved.end());
   std::set<std::int64_t> needed;
-  for (const std::string& each :
-       {store.option("folder", model_.name + ".checkpoint"), store.option("copy", "")})
-    needed.merge(numbers_in(each, "checkpoint-", ".index"));
+  if (files_.checkpoints) needed = files_.checkpoints(store);
   std::size_t left = saved.size();
   for (const std::int64_t each : saved) {
     if (left-- <= checkpoints_kept(store) + 1) break;

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "lib/model/model.hpp"
@@ -24,6 +26,8 @@ class SavedSums {
     bool is_resumed = false;    ///< a server before this one has begun
     bool has_all_ranks = true;  ///< else other servers of the run leave something beside it
     bool has_earlier = false;   ///< there is output of a run before, which this one goes on with
+    /// Iterations of which a store has checkpoints on the disk.
+    std::function<std::set<std::int64_t>(const model::Store& store)> checkpoints{};
   };
   SavedSums(const model::Model& model, Files files, std::shared_ptr<Log> log)
       : model_(model), files_(std::move(files)), log_(std::move(log)) {}

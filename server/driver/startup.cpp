@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/checkpoint/checkpoints.hpp"
 #include "lib/control/machine_file.hpp"
 #include "lib/model/places.hpp"
 #include "lib/model/reader.hpp"
@@ -448,7 +449,8 @@ class Startup {
     }
     Result<std::unique_ptr<Derivation>> derivation = Derivation::make(
         model_,
-        {live_->sums(), saved_sums(), facts_.resumed, facts_.has_all_ranks(), goes_on_in_files()},
+        {live_->sums(), saved_sums(), facts_.resumed, facts_.has_all_ranks(), goes_on_in_files(),
+         [this](const model::Store& store) { return iterations_with_checkpoint(store); }},
         log_);
     if (!derivation) return derivation.error();
     const char* const overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
@@ -479,6 +481,14 @@ class Startup {
   std::string saved_sums() const {
     const bool any = std::any_of(model_.stores.begin(), model_.stores.end(), appends);
     return any ? model_.name : "";
+  }
+
+  std::set<std::int64_t> iterations_with_checkpoint(const model::Store& store) const {
+    std::set<std::int64_t> iterations;
+    for (const checkpoint::Checkpoint& each : checkpoint::checkpoints_in(
+             {store.option("folder", model_.name + ".checkpoint"), store.option("copy", "")}))
+      iterations.insert(each.key.iteration);
+    return iterations;
   }
 
   bool goes_on_in_files() const {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that go on where an earlier one has ended: what is over periods is what one run makes."""
+import contextlib
 import json
 import os
 import signal
@@ -8,8 +9,11 @@ import h5py
 import numpy as np
 import pytest
 from arrays_run import write_arrays
+from checkpoint_run import published
+from control_run import wait_until
 from derived_run import by_rank, fields, text
 from leat_run import Run, same_bits, xml
+from small_disk import small_disk
 
 OPERATIONS = ("mean", "min", "max", "accumulate", "variance")
 DERIVED = "".join(f'<variable name="{each}" expr="u" operation="{each}" every="8 s"/>' for each in OPERATIONS)
@@ -169,6 +173,25 @@ def test_a_checkpoint_that_comes_to_nothing_leaves_the_one_before_its_sums(tmp_p
         run.finalize(run.ranks[:1])
     assert "no checkpoint is made of it, since a rank died in it" in run.log()
     assert [path.name for path in tmp_path.glob("run-*.sums")] == ["run-2.sums"]
+
+
+def test_the_sums_of_the_newest_checkpoint_stay_where_later_ones_find_no_room(tmp_path):
+    folder = tmp_path / "run.checkpoint"
+    folder.mkdir()
+    with small_disk(folder, "64k"), Run(tmp_path, xml(COUNTED + CHECKPOINTS.replace("2", "1"), store=STORE)) as run:
+        (rank,) = run.init()
+        for i in range(15):
+            assert rank.write("u", 48, i).ok
+            assert i % 3 < 2 or rank.write("checkpoint/c", 48, i).ok
+            rank.end()
+            if i == 3:
+                wait_until(lambda: published(folder) == [2], "the first checkpoint")
+                with contextlib.suppress(OSError), open(folder / "filler", "wb", buffering=0) as filler:
+                    while filler.write(bytes(512)):
+                        pass
+        run.finalize()
+        assert published(folder) == [2], run.log()
+    assert "run-2.sums" in [path.name for path in tmp_path.glob("run-*.sums")]
 
 
 def test_means_do_not_go_behind_sums(tmp_path):

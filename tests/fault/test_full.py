@@ -3,7 +3,6 @@
 
 The store "gate" (gate_plugin.c) is as slow as a test wants, so that no test counts on who is faster.
 """
-import contextlib
 import json
 import os
 import re
@@ -16,6 +15,7 @@ import time
 import h5py
 import pytest
 from leat_run import BUILD, LIMIT, Run, await_file, data, same_bits, xml
+from small_disk import small_disk
 from stored_blocks import stored_ranks
 
 BYTES = 1 << 20
@@ -434,19 +434,6 @@ def test_when_spill_size_is_used_up_the_simulation_waits_and_nothing_is_lost(tmp
         run.finish()
     check_stored(run, range(12))
     assert run.log().count("spill-size is used up") == 1
-
-
-@contextlib.contextmanager
-def small_disk(folder, size):
-    """A file system of its own; only root may have one."""
-    mounted = os.geteuid() == 0 and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0777", "tmpfs", folder], capture_output=True).returncode == 0
-    if not mounted:
-        pytest.skip("mounting a tmpfs needs root")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
 
 
 def test_when_the_disk_is_full_the_simulation_waits_and_nothing_is_lost(tmp_path, disk):
