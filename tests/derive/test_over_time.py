@@ -92,11 +92,15 @@ def test_a_server_that_is_killed_goes_on_with_the_same_sums(tmp_path):
 def test_servers_that_are_killed_at_random_leave_the_same_file(tmp_path):
     seed = int.from_bytes(os.urandom(4), "little")
     print("seed", seed)
-    random, whole = np.random.default_rng(seed), fields(40, seed=4)
+    random, whole, killers = np.random.default_rng(seed), fields(40, seed=4), []
+
     def kill_later(its_run, iteration):
-        if iteration < 35 and random.random() < 0.4:  # who is killed at its very end has nobody who goes on
+        if iteration < 35 and random.random() < 0.4:
             delay = float(random.random()) * 0.02
-            threading.Thread(target=lambda: (time.sleep(delay), [_kill(server) for server in its_run.servers()])).start()
+            killers.append(threading.Thread(target=lambda: (time.sleep(delay), [_kill(server) for server in its_run.servers()])))
+            killers[-1].start()
+        if iteration == 35:  # who is killed at the very end has nobody who goes on
+            [each.join() for each in killers]
 
     run(tmp_path, ALL, whole, after=kill_later, sync=True)
     check(tmp_path, whole, rows=10)
