@@ -120,9 +120,13 @@ bool await_end(const os::Child& child, DrainWatch* watch, std::string* report, i
   return true;
 }
 
-// With the segment everything else of the session goes.
-void note_stored(KilledSession* session, const Json& report) {
+// With the segment everything else of the session goes, also where who removed the segment is not that far yet.
+void remove_rest() {
   node::sweep({node::runtime_folder_name()}, node::Sweep::remove, shm::must_stay);
+}
+
+void note_stored(KilledSession* session, const Json& report) {
+  remove_rest();
   session->outcome = "stored";
   session->iterations = report.value("iterations", std::uint64_t{0});
   session->blocks = report.value("blocks", std::uint64_t{0});
@@ -141,6 +145,7 @@ void await_other(KilledSession* session) {
     os::pause_shortly();
   }
   const bool gone = !node::segment_is_there(session->what.segment);
+  if (gone) remove_rest();
   session->outcome = gone ? "stored" : "in memory";
   session->problem = gone ? "" : "another process began to store it, and did not end with that";
 }

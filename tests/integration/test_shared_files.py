@@ -234,33 +234,68 @@ def rows_of(path, group):
         return 0
 
 
+def limit_files(pid, most=resource.RLIM_INFINITY):
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+
+
+def expect_without(path, columns, rank, lost):
+    """All of six iterations of six ranks, but `lost` of that one."""
+    with h5py.File(path) as file:
+        assert file["iteration"][:].tolist() == list(range(6))
+        assert file["leat/iteration_complete"][:].tolist() == [int(row not in lost) for row in range(6)]
+        assert file.attrs["lost"] > 0
+        for row in range(6):
+            for each in range(6):
+                there = file["u"][row, 2 * each:2 * each + 2]
+                if each == rank and row in lost:
+                    assert np.isnan(there).all()
+                else:
+                    assert same_bits(there, data(2 * columns, "f8", 100 * row + each).reshape(2, columns)), (row, each)
+
+
 def test_a_commit_that_fails_costs_the_iteration_of_its_server_and_nobody_elses(tmp_path):
-    """The file of six servers is full for one of them, for a while."""
-    columns, lost = 10_000, range(2, 4)
+    """The file of six servers is full for one of them, for a while, and a file of its own would be too."""
+    columns, lost = 100_000, range(2, 4)
     with NodesRun(tmp_path, text_of(1, columns=columns), NODES) as run:
         ranks = run.init()
         iterate(ranks, range(2), columns)
         shared = tmp_path / "run.parts" / run.session / "shared000.h5"
         wait_until(lambda: all(rows_of(shared, f"rank{n:06}") == 2 for n in range(6)), "two iterations")
         server = run.server_of(3)
-        resource.prlimit(server, resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+        limit_files(server, 1 << 20)
         iterate(ranks, lost, columns)
         wait_until(lambda: rows_of(shared, "rank000005") == 4 and "iteration 3: " in ranks[3].stderr(), "they wait for each other")
-        resource.prlimit(server, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        limit_files(server)
         iterate(ranks, range(4, 6), columns)
         statuses = [answer.status for answer in run.finalize()]
+        assert [path.name for path in parts_of(run, tmp_path, "shared*.h5")] == ["shared000.h5"]
     assert statuses == ["LEAT_OK"] * 3 + ["LEAT_ERROR_LOST"] + ["LEAT_OK"] * 2
-    with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration"][:].tolist() == list(range(6))
-        assert file["leat/iteration_complete"][:].tolist() == [1, 1, 0, 0, 1, 1]
-        assert file.attrs["lost"] > 0
-        for row in range(6):
-            for rank in range(6):
-                there = file["u"][row, 2 * rank:2 * rank + 2]
-                if rank == 3 and row in lost:
-                    assert np.isnan(there).all()
-                else:
-                    assert same_bits(there, data(2 * columns, "f8", 100 * row + rank).reshape(2, columns)), (row, rank)
+    expect_without(tmp_path / "run.h5", columns, 3, lost)
+
+
+def test_a_server_that_cannot_continue_the_file_leaves_it_to_the_others(tmp_path):
+    """Its limit on file sizes ends in front of what it has there, so that it cannot clear what is left of a commit that failed."""
+    columns = 20_000
+    with NodesRun(tmp_path, text_of(1, columns=columns), NODES) as run:
+        ranks = run.init()
+        shared = tmp_path / "run.parts" / run.session / "shared000.h5"
+        for number in range(2):
+            for some in (ranks[:3] + ranks[4:], ranks[3:4]):  # so that what this one has is last in the file
+                iterate(some, [number], columns)
+                wait_until(lambda: all(rows_of(shared, f"rank{rank.number:06}") == number + 1 for rank in some), "an iteration")
+        server = run.server_of(3)
+        limit_files(server, 1 << 20)
+        iterate(ranks, range(2, 4), columns)
+        own = tmp_path / "run.parts" / run.session / "rank000003.h5"
+        wait_until(lambda: rows_of(shared, "rank000005") == 4 and rows_of(own, "/") == 1, "a file of its own")
+        limit_files(server)
+        iterate(ranks, range(4, 6), columns)
+        statuses = [answer.status for answer in run.finalize()]
+        assert "shared000.h5 cannot be continued by this server" in run.log() and "was renamed" not in run.log()
+        assert [path.name for path in parts_of(run, tmp_path)] == ["rank000003.h5", "shared000.h5"]
+        assert rows_of(shared, "rank000003") == 4
+    assert statuses == ["LEAT_OK"] * 3 + ["LEAT_ERROR_LOST"] + ["LEAT_OK"] * 2
+    expect_without(tmp_path / "run.h5", columns, 3, [2])
 
 
 LARGE = 100_000

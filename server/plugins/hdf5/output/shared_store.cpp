@@ -59,7 +59,7 @@ void SharedStore::find_stored() {
     const bool is_whole = lock && finish_last_commit(path).kind != LastCommit::Kind::not_finished;
     const bool has = is_whole && has_part(path, part);
     lock.reset();
-    if (!has || !has_turn(file)) continue;
+    if (!has || !begin_turn(file).empty()) continue;
     note(file);
     place_of(file)->end_turn();
   }
@@ -70,14 +70,23 @@ void SharedStore::find_stored() {
   if (!is_found) lost_before_ = loss_of_stored(host_.ledger(), run_.store);
 }
 
-// The file is locked then, and open.
-bool SharedStore::has_turn(int file) {
-  if (place_of(file)) return place_of(file)->begin_turn();
-  OutputFile output(run_, host_, OutputFile::Shared{path_of(file)});
-  if (!output.lock()) return false;
-  place_of(file) =
-      std::make_unique<Store>(run_, host_, std::move(output), std::exchange(lost_before_, ""));
-  return true;
+// "": the file is locked, and open. Otherwise why this server cannot write there. What one cannot continue stays as it is: the others
+// write there.
+std::string SharedStore::begin_turn(int file) {
+  const std::string path = path_of(file);
+  const auto busy = [&path] {
+    return " is being written by another server, which is not heard of" + FileLock::holder(path);
+  };
+  if (place_of(file)) return place_of(file)->begin_turn() ? "" : busy();
+  OutputFile output(run_, host_, OutputFile::Shared{path});
+  if (!output.lock()) return busy();
+  try {
+    place_of(file) = std::make_unique<Store>(run_, host_, std::move(output), lost_before_);
+  } catch (const std::exception& e) {
+    return std::string(" cannot be continued by this server: ") + e.what();
+  }
+  lost_before_.clear();
+  return "";
 }
 
 void SharedStore::open_own() {
@@ -91,11 +100,11 @@ void SharedStore::open_own() {
 // next iteration. That ends what HDF5 has of it while the file is still locked. Returns which file it was.
 int SharedStore::write(const std::function<void(Store&)>& call) {
   const int file = host_.shared_file(files_);
-  if (file < 0 || !has_turn(file)) {
+  const std::string why_not = file < 0 ? "it is nobody's turn" : begin_turn(file);
+  if (!why_not.empty()) {
     if (file >= 0 && told_.insert(file).second)
-      host_.warn(path_of(file) + " is being written by another server, which is not heard of" +
-                 FileLock::holder(path_of(file)) + ": this server writes into " +
-                 own_path(run_, folder_) + " until it is free");
+      host_.warn(path_of(file) + why_not + ": this server writes into " + own_path(run_, folder_) +
+                 " until it can");
     open_own();
     call(*place_of(kOwn));
     return kOwn;

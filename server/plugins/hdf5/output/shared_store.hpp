@@ -19,7 +19,8 @@ namespace leat::hdf5 {
 // A server has a part in each file that it has written into: a group of a shared one, or a file of its own. The server tells into which
 // it writes now (Host::shared_file). That is a turn, and no lock: who was stopped for so long that others have gone on does not know
 // of it. So each file is locked by who writes it, and what is locked is left alone: who has its turn and finds the file locked, or has no turn,
-// writes into the file of its own, and says so. Nobody ever writes into a file that another one may be writing.
+// writes into the file of its own, and says so. Nobody ever writes into a file that another one may be writing. What this server cannot
+// continue, since its limit on file sizes is smaller or what it wrote there is damaged, is left to the others in the same way.
 //
 // Views and `leat merge` take all parts of a server together.
 
@@ -35,8 +36,7 @@ class SharedStore {
   static constexpr int kOwn = -1;
   std::string path_of(int file) const;
   std::unique_ptr<Store>& place_of(int file) { return stores_[file]; }
-  bool has_turn(int file);
-  void open_shared(int file);
+  std::string begin_turn(int file);
   void open_own();
   void find_stored();
   int write(const std::function<void(Store&)>& call);
@@ -50,7 +50,7 @@ class SharedStore {
   std::string lost_before_;
   std::map<int, std::unique_ptr<Store>> stores_;  // by file; kOwn
   std::set<std::int64_t> stored_before_;
-  std::set<int> told_;  // files of which it was said that they are locked
+  std::set<int> told_;  // files of which it was said why this server does not write there
   std::optional<ViewKeeper> view_;
 };
 

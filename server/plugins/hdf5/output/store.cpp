@@ -99,6 +99,7 @@ void Store::continue_file() {
     open_.reset();
     root_ = Id();
     file_ = Id();
+    if (output_.is_shared()) throw;
     output_.give_up_old(e.what());
   }
 }
