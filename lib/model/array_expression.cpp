@@ -78,6 +78,8 @@ class Reader {
     for (std::size_t at = 0; at < text.size() && parsed_.problem.empty(); ++at) {
       if (text[at] == '\'') {
         at = take_quoted_name(at);
+      } else if (is_derivative(at)) {
+        at = take_derivative(at);
       } else {
         plain_ += text[at];
         refuse_foreign(at);
@@ -95,9 +97,59 @@ class Reader {
           "the quote ' at letter " + std::to_string(at + 1) + " has no end, or nothing in it";
       return at;
     }
-    quoted_.push_back(text.substr(at + 1, end - at - 1));
-    plain_ += "_leat_quoted_" + std::to_string(quoted_.size() - 1) + "_";
+    quote({text.substr(at + 1, end - at - 1), ""});
     return end;
+  }
+
+  struct Input {
+    std::string name, along;
+  };
+
+  void quote(Input input) {
+    quoted_.push_back(std::move(input));
+    plain_ += "_leat_quoted_" + std::to_string(quoted_.size() - 1) + "_";
+  }
+
+  static bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+  // "d(" that is no end of a longer name.
+  bool is_derivative(std::size_t at) const {
+    const std::string& text = parsed_.expression.text;
+    const std::size_t open = text.find_first_not_of(' ', at + 1);
+    return text[at] == 'd' && open != std::string::npos && text[open] == '(' &&
+           (at == 0 || !is_letter(text[at - 1]));
+  }
+
+  // A name, in quotes or not, and what ends it.
+  std::string name_up_to(char end, std::size_t* at) const {
+    const std::string& text = parsed_.expression.text;
+    std::string name;
+    std::size_t next = text.find_first_not_of(' ', *at);
+    const bool is_quoted = next != std::string::npos && text[next] == '\'';
+    if (is_quoted) ++next;
+    while (next < text.size() && (is_quoted ? text[next] != '\'' : is_letter(text[next])))
+      name += text[next++];
+    next = text.find_first_not_of(' ', is_quoted ? next + 1 : next);
+    if (next == std::string::npos || text[next] != end) return "";
+    *at = next + 1;
+    return name;
+  }
+
+  // Returns where it ends.
+  std::size_t take_derivative(std::size_t at) {
+    std::size_t end = parsed_.expression.text.find('(', at) + 1;
+    Input input;
+    input.name = name_up_to(',', &end);
+    if (!input.name.empty()) input.along = name_up_to(')', &end);
+    if (!input.along.empty()) {
+      quote(std::move(input));
+      return end - 1;
+    }
+    parsed_.problem =
+        "d(u, x) at letter " + std::to_string(at + 1) +
+        " is of a variable, along one of its dimensions: let what is computed be a variable of its "
+        "own, with store=\"none\"";
+    return at;
   }
 
   // What other languages have.
@@ -138,10 +190,16 @@ class Reader {
     static const std::string kQuoted = "_leat_quoted_";
     const bool is_quoted = name.compare(0, kQuoted.size(), kQuoted) == 0;
     std::vector<std::string>& names = parsed_.expression.names;
-    const std::string full = is_quoted ? quoted_[std::stoul(name.substr(kQuoted.size()))] : name;
+    std::vector<std::string>& along = parsed_.expression.along;
+    const Input full =
+        is_quoted ? quoted_[std::stoul(name.substr(kQuoted.size()))] : Input{name, ""};
     std::uint32_t number = 0;
-    while (number < names.size() && names[number] != full) ++number;
-    if (number == names.size()) names.push_back(full);
+    while (number < names.size() && (names[number] != full.name || along[number] != full.along))
+      ++number;
+    if (number == names.size()) {
+      names.push_back(full.name);
+      along.push_back(full.along);
+    }
     values_.push_back(note(ArrayOp::input, {static_cast<double>(number)}));
     return &values_.back();
   }
@@ -149,6 +207,7 @@ class Reader {
   static std::vector<std::string> functions() {
     return {
         "where",
+        "d",
 #define LEAT_ARRAY_UNARY(id, name, result) name,
 #define LEAT_ARRAY_BINARY(id, name, result) name,
 #include "lib/model/array_ops.def"
@@ -157,9 +216,6 @@ class Reader {
 
   // What stands in front of a parenthesis.
   std::string called_before(std::size_t end) const {
-    const auto is_letter = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-    };
     while (end > 0 && plain_[end - 1] == ' ') --end;
     std::size_t begin = end;
     while (begin > 0 && is_letter(plain_[begin - 1])) --begin;
@@ -200,7 +256,7 @@ class Reader {
 
   ParsedArrayExpression parsed_;
   std::string plain_;
-  std::vector<std::string> quoted_;
+  std::vector<Input> quoted_;
   mu::Parser parser_;
   std::deque<double> values_;  // muParser has them by address
 };

@@ -31,11 +31,15 @@ struct ArrayNode {
 struct ArrayExpression {
   std::string text;                ///< as written
   std::vector<std::string> names;  ///< of its inputs, each once, in the order in which they come
-  std::vector<ArrayNode> nodes;    ///< each after those that it takes
-  std::uint32_t result = 0;        ///< the node that it comes to
+  /// By input: "", or the dimension along which it is the derivative of what is named, as in d(u, x).
+  std::vector<std::string> along;
+  std::vector<ArrayNode> nodes;  ///< each after those that it takes
+  std::uint32_t result = 0;      ///< the node that it comes to
 
   /// It is the name of an array and nothing else.
-  bool is_name() const noexcept { return nodes.size() == 1 && nodes[0].op == ArrayOp::input; }
+  bool is_name() const noexcept {
+    return nodes.size() == 1 && nodes[0].op == ArrayOp::input && along[0].empty();
+  }
 };
 
 struct ParsedArrayExpression {
@@ -43,7 +47,7 @@ struct ParsedArrayExpression {
   std::string problem;  ///< "", or what is wrong, where, and what to write instead
 };
 
-/// What names mean is not looked at. One that is no identifier stands in quotes: 'fields/T' + 1.
+/// What names mean is not looked at. One that is no identifier stands in quotes: 'fields/T' + 1. d(u, x) is an input as u is.
 ParsedArrayExpression parse_array_expression(const std::string& text);
 
 }  // namespace leat::model

@@ -203,6 +203,9 @@ struct Derived {
   std::optional<ScalarType> store_type;  ///< none: double, or that of what it is made of
   UnitChange change;                     ///< of what it comes to, to what is stored
   int keep_bits = 0;                     ///< of the mantissa, rounded; 0: all
+  /// It is the derivative of `main` along this dimension of that, and is not computed by `expression`.
+  std::optional<std::uint32_t> along;
+  std::optional<Axis> axis;  ///< of `along`
 
   bool is_over_time() const noexcept { return operation != Operation::instant; }
 };

@@ -50,6 +50,11 @@ bool PhysicalUnits::is_unit(const std::string& text) const {
   return system_->parse(text) != nullptr;
 }
 
+std::string PhysicalUnits::text_of(const std::string& text) const {
+  const Unit unit = system_->parse(text);
+  return unit ? text_of_unit(unit.get()) : text;
+}
+
 std::optional<UnitChange> PhysicalUnits::change(const std::string& from,
                                                 const std::string& to) const {
   const Unit a = system_->parse(from), b = system_->parse(to);

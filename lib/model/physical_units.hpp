@@ -8,15 +8,9 @@
 #include <vector>
 
 #include "lib/model/array_expression.hpp"
+#include "lib/model/axis.hpp"
 
 namespace leat::model {
-
-/// new = old * scale + offset.
-struct UnitChange {
-  double scale = 1, offset = 0;
-
-  bool is_none() const noexcept { return scale == 1 && offset == 0; }
-};
 
 struct UnitFinding {
   std::string unit;     ///< "" where it is not known
@@ -32,6 +26,8 @@ class PhysicalUnits {
 
   /// False where it cannot be told, too.
   bool is_unit(const std::string& text) const;
+  /// As it is written everywhere else: "m.s-1" of "(m)/(s)"; `text` where it is no unit.
+  std::string text_of(const std::string& text) const;
   /// Nothing where one is no unit, they are of different quantities, or one is a logarithm.
   std::optional<UnitChange> change(const std::string& from, const std::string& to) const;
   /// `units`: of the inputs of the expression; "" for one that has none, whose results have none then.

@@ -66,11 +66,47 @@ class DerivedReader {
     if (!parsed.problem.empty())
       return error(i, "expr=\"" + told.expression.text + "\": " + parsed.problem);
     derived.expression = std::move(parsed.expression);
-    for (const std::string& name : derived.expression.names) {
-      if (const std::optional<Derived::Input> input = input_of(i, name))
-        derived.inputs.push_back(*input);
-    }
+    read_inputs(i);
     read_period(i);
+  }
+
+  // What it asks for may be new, and is read later.
+  void read_inputs(std::size_t i) {
+    const ArrayExpression expression = variable_of(i).derived->expression;
+    std::vector<Derived::Input> inputs;
+    for (std::size_t n = 0; n < expression.names.size(); ++n) {
+      std::optional<Derived::Input> input = input_of(i, expression.names[n]);
+      if (input && !expression.along[n].empty())
+        input = derivative_of(i, *input, expression.along[n]);
+      if (input) inputs.push_back(*input);
+    }
+    variable_of(i).derived->inputs = std::move(inputs);
+  }
+
+  // A variable of its own: it is computed once, whoever asks for it.
+  std::optional<Derived::Input> derivative_of(std::size_t i, const Derived::Input& of,
+                                              const std::string& along) {
+    if (of.is_parameter) {
+      error(i, "\"" + model_.parameters[of.number].name +
+                   "\" is a parameter: d(u, x) is of a variable, along one of its dimensions");
+      return std::nullopt;
+    }
+    Variable variable;
+    const std::string whose = model_.variables[of.number].name;
+    variable.name = "d(" + whose + "," + along + ")";
+    const std::size_t known = index_of(model_.variables, variable.name);
+    if (known < model_.variables.size())
+      return Derived::Input{false, static_cast<std::uint32_t>(known)};
+    variable.where = context_.to_derive[i].expression.where;
+    variable.derived.emplace();
+    ToDerive told;
+    told.variable = static_cast<std::uint32_t>(model_.variables.size());
+    told.expression = {"'" + whose + "'", variable.where};
+    told.along = along;
+    context_.shapeless.insert(told.variable);
+    context_.to_derive.push_back(std::move(told));
+    model_.variables.push_back(std::move(variable));
+    return Derived::Input{false, static_cast<std::uint32_t>(model_.variables.size() - 1)};
   }
 
   void read_period(std::size_t i) {
@@ -278,7 +314,8 @@ class DerivedReader {
     const ToDerive& told = context_.to_derive[i];
     Variable& variable = variable_of(i);
     const Operation operation = variable.derived->operation;
-    const bool is_same = variable.derived->expression.is_name();
+    const bool is_same = variable.derived->expression.is_name() && told.along.empty();
+    if (!told.along.empty()) settle_derivative(i, main);
     if (operation != Operation::instant && main.mesh &&
         model_.meshes[*main.mesh].kind == MeshKind::amr)
       return error(i, "\"" + main.name + "\" lies on the amr mesh \"" +
@@ -291,7 +328,8 @@ class DerivedReader {
     if (is_same && variable.description.empty()) variable.description = main.description;
     if (is_same && variable.standard_name.empty() && operation != Operation::variance)
       variable.standard_name = main.standard_name;
-    add_cell_method(&variable, main);
+    if (told.along.empty()) add_cell_method(&variable, main);
+    variable.definition = definition_of(i);
     const bool is_exact =
         layout_of(main).type != ScalarType::int64 && layout_of(main).type != ScalarType::uint64;
     const bool keeps_type =
@@ -309,6 +347,61 @@ class DerivedReader {
     if (states_[i] == State::refused) return;
     variable.layout = variable.derived->selection.empty() ? layout_like(whole, type, variable.name)
                                                           : selected_layout(i, whole, type);
+  }
+
+  // What is left has no ghosts: they have no neighbours.
+  void settle_derivative(std::size_t i, const Variable& main) {
+    const std::string& along = context_.to_derive[i].along;
+    Derived& derived = *variable_of(i).derived;
+    const Layout& layout = layout_of(main);
+    const std::size_t d = index_of(layout.dimensions, along);
+    const std::string what = "d(" + main.name + ", " + along + "): ";
+    if (d == layout.dimensions.size())
+      return error(i, what + "\"" + main.name + "\" has no dimension \"" + along + "\"" +
+                          did_you_mean(along, names_of(layout.dimensions)));
+    if (!layout.has_global || (main.mesh && model_.meshes[*main.mesh].kind == MeshKind::amr))
+      return error(i, what + "what is beside a block is known only where the layout of \"" +
+                          main.name + "\" says global=\"...\", and on no amr mesh");
+    derived.along = static_cast<std::uint32_t>(d);
+    derived.selection.resize(layout.dimensions.size());
+  }
+
+  // With what it is made of: a file may have this one alone.
+  std::string definition_of(std::size_t i) {
+    std::vector<std::uint32_t> all;
+    std::string text = own_definition(i);
+    add_inputs(i, &all);
+    for (const std::uint32_t each : all)
+      text += "; " + model_.variables[each].name + ": " + own_definition(number_of(each));
+    return text;
+  }
+
+  void add_inputs(std::size_t i, std::vector<std::uint32_t>* all) {
+    for (const Derived::Input& each : variable_of(i).derived->inputs) {
+      const bool is_new =
+          !each.is_parameter && std::count(all->begin(), all->end(), each.number) == 0;
+      if (!is_new || !model_.variables[each.number].derived) continue;
+      all->push_back(each.number);
+      add_inputs(number_of(each.number), all);
+    }
+  }
+
+  std::string own_definition(std::size_t i) {
+    const ToDerive& told = context_.to_derive[i];
+    const Derived& derived = *variable_of(i).derived;
+    std::string text = told.expression.text;
+    if (!told.along.empty()) text = "d(" + text + ", " + told.along + ")";
+    const auto add = [&text](const char* what, const std::string& said) {
+      if (!said.empty()) text += std::string(", ") + what + " " + said;
+    };
+    add("select", told.select.text);
+    add("reduce", told.reduce.text);
+    add("operation", derived.is_over_time() ? word_of(derived.operation) : "");
+    add("every", told.every.text);
+    add("when", told.when.text);
+    add("unit-out", told.unit_out.text);
+    add("keep-bits", told.keep_bits.text);
+    return text;
   }
 
   // What is over a period exists in its last iteration alone.
@@ -403,22 +496,30 @@ class DerivedReader {
     Variable& variable = variable_of(i);
     const auto refuse = [&](const std::string& why) {
       states_[i] = State::refused;
-      context_.error(told.select.where, "variable \"" + variable.name + "\": select=\"" +
-                                            told.select.text + "\": " + why);
+      refuse_selection(context_, variable, told.select, why);
     };
     const Result<std::vector<SelectedDimension>> parsed = parse_selection(told.select.text);
     if (!parsed) return refuse(parsed.error().message);
     const std::vector<Dimension>& dimensions = model_.layouts[whole].dimensions;
     std::vector<Selected> all(dimensions.size());
-    for (const SelectedDimension& each : *parsed) {
+    for (SelectedDimension each : *parsed) {
       const std::size_t d = index_of(dimensions, each.name);
       if (d == dimensions.size())
         return refuse("there is no dimension \"" + each.name + "\"" +
                       did_you_mean(each.name, names_of(dimensions)));
+      if (!each.places.empty()) {
+        const std::string why = place_selected(context_, told, d, &each);
+        if (!why.empty()) return refuse(why);
+      }
       const std::optional<std::int64_t> length =
           whole_extent(IntegerValues(model_.parameters), model_.layouts[whole], d);
+      if (each.places.size() == 2 && length) {
+        each.what.end = std::min(*each.what.end, *length);
+        if (*each.what.end <= each.what.first)
+          return refuse("there is nothing between these coordinates");
+      }
       const std::int64_t last = each.what.end ? *each.what.end - 1 : each.what.first;
-      if (length && last >= *length)
+      if (length && last >= *length && !each.what.place)
         return refuse("the dimension \"" + each.name + "\" has indices 0 to " +
                       std::to_string(*length - 1));
       all[d] = each.what;
@@ -456,7 +557,6 @@ class DerivedReader {
       layout.dimensions.push_back(std::move(dimension));
     }
     if (variable.derived->reduction) layout.blocks = 1;
-    if (layout.dimensions.empty()) layout.has_global = variable.derived->reduction.has_value();
     model_.layouts.push_back(std::move(layout));
     return static_cast<std::uint32_t>(model_.layouts.size() - 1);
   }
@@ -481,6 +581,7 @@ class DerivedReader {
     for (const Derived::Input& each : derived.inputs)
       units.push_back(each.is_parameter ? "" : model_.variables[each.number].unit);
     if (!units_) units_ = std::make_unique<PhysicalUnits>();
+    if (derived.along) return settle_unit_of_derivative(i);
     UnitFinding found = units_->of(derived.expression, units);
     if (!found.problem.empty()) warn(i, "expr=\"" + told.expression.text + "\": " + found.problem);
     if (derived.expression.is_name()) found.unit = units[0];
@@ -489,6 +590,16 @@ class DerivedReader {
     if (!told.has_unit) variable.unit = found.unit;
     if (told.has_unit && !found.unit.empty()) compare_units(i, found.unit);
     if (!told.unit_out.text.empty()) convert(i);
+  }
+
+  void settle_unit_of_derivative(std::size_t i) {
+    Variable& variable = variable_of(i);
+    const Derived& derived = *variable.derived;
+    const Result<Axis> axis = axis_along(model_, derived.main, *derived.along);
+    if (!axis) return error(i, context_.to_derive[i].expression.text + ": " + axis.error().message);
+    const std::string of = model_.variables[derived.main].unit;
+    const std::string unit = "(" + (of.empty() ? "1" : of) + ")/(" + axis->unit + ")";
+    if (!axis->unit.empty() && units_->is_unit(unit)) variable.unit = units_->text_of(unit);
   }
 
   void compare_units(std::size_t i, const std::string& comes_to) {

@@ -159,6 +159,7 @@ class MeshLinker {
       : context_(context), attributes_(context, element), mesh_(mesh) {}
 
   void run() {
+    mesh_.coordinates.clear();
     for (const std::string& name : split_list(attributes_.text("coordinates"))) coordinate(name);
     if (!mesh_.coordinates.empty() && good_) count_axes();
     if (mesh_.kind == Mesh::Kind::unstructured) cells();
@@ -266,10 +267,9 @@ class MeshLinker {
   bool good_ = true;
 };
 
-}  // namespace
-
-void link_meshes(ReadContext& context, const XmlElement& root) {
-  if (context.model.layouts.empty()) return;  // then no variable has a shape, which was said
+// Without those that are declared twice, which was said.
+template <class Visit>
+void each_mesh(ReadContext& context, const XmlElement& root, const Visit& visit) {
   for (const XmlElement* element : all_below(root, "mesh")) {
     const std::size_t index =
         index_of(context.model.meshes, Attributes(context, *element).text("name"));
@@ -277,8 +277,27 @@ void link_meshes(ReadContext& context, const XmlElement& root) {
     Mesh& mesh = context.model.meshes[index];
     if (mesh.where.line == element->where.line && mesh.where.file == element->where.file &&
         mesh.where.column == element->where.column)
-      MeshLinker(context, *element, mesh).run();
+      visit(*element, &mesh);
   }
+}
+
+}  // namespace
+
+void name_coordinates(ReadContext& context, const XmlElement& root) {
+  each_mesh(context, root, [&](const XmlElement& element, Mesh* mesh) {
+    for (const std::string& name : split_list(Attributes(context, element).text("coordinates"))) {
+      const std::size_t index = index_of(context.model.variables, name);
+      if (index < context.model.variables.size())
+        mesh->coordinates.push_back(static_cast<std::uint32_t>(index));
+    }
+  });
+}
+
+void link_meshes(ReadContext& context, const XmlElement& root) {
+  if (context.model.layouts.empty()) return;  // then no variable has a shape, which was said
+  each_mesh(context, root, [&](const XmlElement& element, Mesh* mesh) {
+    MeshLinker(context, element, *mesh).run();
+  });
   const auto is_shapeless = [&](std::uint32_t each) { return context.shapeless.count(each) > 0; };
   for (std::uint32_t i = 0; i < context.model.variables.size(); ++i) {
     const Variable& variable = context.model.variables[i];

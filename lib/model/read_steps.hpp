@@ -41,7 +41,16 @@ struct ToDerive {
   std::uint32_t variable = 0;
   std::string group;  ///< whose variables it may name without it: "fields/", or ""
   Said expression, every, when, unit_out, select, reduce, keep_bits;
+  std::string along{};  ///< it is the derivative of what it names along this dimension
   bool has_mesh = false, has_unit = false, has_centering = false;
+};
+
+/// A place along a dimension, of what is selected of a variable, whose unit is that of a coordinate.
+struct ToPlace {
+  std::uint32_t variable = 0;  ///< derived
+  std::size_t dimension = 0;
+  std::string unit;
+  Said select;
 };
 
 struct ReadContext {
@@ -51,6 +60,7 @@ struct ReadContext {
   std::set<std::uint32_t> shapeless{};  ///< variables whose layout was refused, and stands for none
   std::vector<ToDerive> to_derive{};
   std::vector<ToCondition> conditions{};
+  std::vector<ToPlace> to_place{};
 
   void error(const SourceLocation& where, std::string message) {
     out.error(where, std::move(message));
@@ -74,6 +84,15 @@ void read_meshes(ReadContext& context, const XmlElement& root);
 void read_variables(ReadContext& context, const XmlElement& root);
 /// What variables with expr="..." are made of, and conditions. After variables and events.
 void read_derived(ReadContext& context);
+/// Which variables are the coordinates of meshes, where they are there. Before read_derived, which asks for their units.
+void name_coordinates(ReadContext& context, const XmlElement& root);
+/// Coordinates of what is selected, and of derivatives. After link_meshes.
+void read_places(ReadContext& context);
+/// Of dimension `d` of what the variable is made of: what the texts of `each` say. "", or why it is no place.
+std::string place_selected(ReadContext& context, const ToDerive& told, std::size_t d,
+                           SelectedDimension* each);
+void refuse_selection(ReadContext& context, const Variable& variable, const Said& select,
+                      const std::string& why);
 /// What meshes need to know of variables, and whether they fit together. After the variables.
 void link_meshes(ReadContext& context, const XmlElement& root);
 
@@ -109,7 +128,7 @@ class Attributes {
   template <class Fields>
   void read_fields(Fields* into) const {
     each_field(*into, [this](const Field& field, auto& member, const auto&) {
-      read(field.attribute, &member);
+      if (*field.attribute) read(field.attribute, &member);
     });
   }
 

@@ -20,8 +20,10 @@ Model read_tree(const Document& document, const Schema& schema, DiagnosticList& 
   read_variables(context, root);
   read_scripts(context, root);
   read_events(context, root);
+  name_coordinates(context, root);
   read_derived(context);
   link_meshes(context, root);
+  read_places(context);
   give_each_file_one_time_axis(context);
   check_places(context, root);
   return model;

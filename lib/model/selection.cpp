@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/model/selection.hpp"
 
+#include <cctype>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 namespace leat::model {
@@ -32,6 +34,41 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   return parts;
 }
 
+bool is_name_letter(char c, bool is_first) {
+  return c == '_' || (is_first ? std::isalpha(static_cast<unsigned char>(c)) != 0
+                               : std::isalnum(static_cast<unsigned char>(c)) != 0);
+}
+
+// "-1.5e3 m", "probe", "probe m".
+std::optional<PlaceText> read_place(std::string_view text) {
+  PlaceText place;
+  text = without_blanks(text);
+  const char* const behind = text.data() + text.size();
+  const auto [end, fault] = std::from_chars(text.data(), behind, place.number);
+  std::size_t used = fault == std::errc{} ? static_cast<std::size_t>(end - text.data()) : 0;
+  while (used < text.size() && fault != std::errc{} && is_name_letter(text[used], used == 0))
+    place.parameter += text[used++];
+  if (used == 0 || !std::isfinite(place.number)) return std::nullopt;
+  place.unit = without_blanks(text.substr(used));
+  const bool is_index = place.parameter.empty() && place.unit.empty();
+  const bool is_torn = !place.unit.empty() && !place.parameter.empty() && text[used] != ' ';
+  return is_index || is_torn ? std::nullopt : std::optional(place);
+}
+
+// A place, or two coordinates.
+bool read_places(std::string_view text, SelectedDimension* one) {
+  const std::vector<std::string_view> parts = split(text, ':');
+  if (parts.size() > 2) return false;
+  for (const std::string_view part : parts) {
+    std::optional<PlaceText> place = read_place(part);
+    if (!place || (parts.size() == 2 && !place->parameter.empty())) return false;
+    one->places.push_back(std::move(*place));
+  }
+  one->what = Selected();
+  one->what.is_one = parts.size() == 1;
+  return true;
+}
+
 bool read_range(std::string_view text, Selected* what) {
   const std::vector<std::string_view> parts = split(text, ':');
   if (parts.size() > 3 || without_blanks(text).empty()) return false;
@@ -53,11 +90,16 @@ Result<std::vector<SelectedDimension>> parse_selection(const std::string& text) 
     const std::size_t equals = part.find('=');
     SelectedDimension one;
     if (equals != std::string_view::npos) one.name = without_blanks(part.substr(0, equals));
-    if (one.name.empty() || !read_range(part.substr(equals + 1), &one.what))
-      return Error{Status::ERROR_CONFIG, "\"" + std::string(without_blanks(part)) +
-                                             "\" is no part of an array: write \"z=10\", \"z=2:8\" "
-                                             "(2 to 7) or \"z=0:100:10\", the name of a "
-                                             "dimension and indices from 0"};
+    const bool is_good = !one.name.empty() && (read_range(part.substr(equals + 1), &one.what) ||
+                                               read_places(part.substr(equals + 1), &one));
+    if (!is_good)
+      return Error{
+          Status::ERROR_CONFIG,
+          "\"" + std::string(without_blanks(part)) +
+              "\" is no part of an array: write \"z=10\", \"z=2:8\" (2 to 7) or "
+              "\"z=0:100:10\", the name of a dimension and indices from 0; \"z=100 m\" or "
+              "\"z=100 m:200 m\", coordinates with their unit; or \"z=probe\" or \"z=probe "
+              "m\", with a parameter"};
     for (const SelectedDimension& each : all) {
       if (each.name == one.name)
         return Error{Status::ERROR_CONFIG, "the dimension \"" + one.name + "\" is there twice"};

@@ -8,27 +8,49 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
+#include "lib/model/axis.hpp"
 
 namespace leat::model {
+
+/// A place that is known when the run is: where a parameter says, or where coordinates that ranks write lie.
+struct SelectedPlace {
+  std::optional<std::uint32_t> parameter;  ///< its value, else `value`
+  double value = 0;
+  std::optional<Axis>
+      axis;           ///< of which it is a coordinate, the nearest one counts; none: it is an index
+  UnitChange change;  ///< of the value, to the unit of the axis
+
+  bool operator==(const SelectedPlace&) const = default;
+};
 
 /// Of one dimension: indices `first`, `first + step`, ... below `end`, of the whole array, without ghosts.
 struct Selected {
   std::int64_t first = 0;
   std::optional<std::int64_t> end;  ///< nothing: all that there are
   std::int64_t step = 1;
-  bool is_one = false;  ///< one index: the dimension is not there any more
+  bool is_one = false;                 ///< one index: the dimension is not there any more
+  std::optional<SelectedPlace> place;  ///< of `is_one`, in place of `first`
 
   bool operator==(const Selected&) const = default;
   bool is_all() const noexcept { return first == 0 && !end && step == 1 && !is_one; }
 };
 
+/// "100 m", "probe" or "probe m": a number or a parameter, and the unit of a coordinate.
+struct PlaceText {
+  std::string parameter;  ///< "" where it is a number
+  double number = 0;
+  std::string unit;
+};
+
 struct SelectedDimension {
   std::string name;
   Selected what;
+  std::vector<PlaceText>
+      places;  ///< none; one, instead of an index; or begin and end of a range of coordinates
 };
 
-/// "NAME=INDEX", or "NAME=FIRST:END" and "NAME=FIRST:END:STEP" as in Python, where each number may be left out; with commas between. The
-/// error says what is wrong, and what is possible.
+/// "NAME=INDEX", or "NAME=FIRST:END" and "NAME=FIRST:END:STEP" as in Python, where each number may be left out; "NAME=100 m" and "NAME=100 m:200 m",
+/// coordinates; "NAME=probe" or "NAME=probe m", a parameter; with commas between. The error says what is wrong, and what is possible.
 Result<std::vector<SelectedDimension>> parse_selection(const std::string& text);
 
 }  // namespace leat::model

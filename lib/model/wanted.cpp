@@ -15,6 +15,15 @@ std::int64_t own_step(const Model& model, const Variable& variable) {
 
 }  // namespace
 
+std::vector<std::uint32_t> coordinates_of(const Derived& derived) {
+  std::vector<std::uint32_t> all;
+  if (derived.axis && derived.axis->variable) all.push_back(*derived.axis->variable);
+  for (const Selected& each : derived.selection)
+    if (each.place && each.place->axis && each.place->axis->variable)
+      all.push_back(*each.place->axis->variable);
+  return all;
+}
+
 std::vector<std::uint32_t> wanted_steps(const Model& model) {
   std::vector<std::uint32_t> steps;
   for (const Variable& variable : model.variables) {
@@ -44,11 +53,12 @@ std::vector<std::uint32_t> wanted_steps(const Model& model) {
             : std::lcm<std::int64_t>(
                   steps[*each],
                   std::max<std::int64_t>(1, iterations_of(model.periods[derived.period])));
-    for (const Derived::Input& input : derived.inputs) {
-      if (!input.is_parameter)
-        steps[input.number] =
-            static_cast<std::uint32_t>(std::gcd<std::int64_t>(steps[input.number], step));
-    }
+    const auto want = [&](std::uint32_t number) {
+      steps[number] = static_cast<std::uint32_t>(std::gcd<std::int64_t>(steps[number], step));
+    };
+    for (const Derived::Input& input : derived.inputs)
+      if (!input.is_parameter) want(input.number);
+    for (const std::uint32_t each : coordinates_of(derived)) want(each);
   }
   return steps;
 }

@@ -9,6 +9,9 @@
 
 namespace leat::model {
 
+/// Variables that say where what is selected lies, or what is differentiated.
+std::vector<std::uint32_t> coordinates_of(const Derived& derived);
+
 /// By variable: n for iterations that n divides, 0 for one that nobody takes.
 std::vector<std::uint32_t> wanted_steps(const Model& model);
 

@@ -98,6 +98,14 @@ void add_check(CLI::App& app, int& exit_code) {
                  "Looks at nothing but the XML: imports no script, asks no plugin");
   verb->add_option("--explain", options->explain,
                    "Says of one variable or store what will be written, and when");
+  CLI::Option* const length =
+      verb->add_option("--iterations", options->iterations,
+                       "How many the run will have: says which periods never end in it")
+          ->check(CLI::PositiveNumber);
+  verb->add_option(
+          "--time-step", options->time_step,
+          "What an iteration takes of the simulation's time, as \"10 min\", for periods of that")
+      ->needs(length);
   verb->add_option("--machine", options->machine,
                    "A machine described as JSON: says where on it server and memory will be");
   verb->add_flag("--json", options->json, "JSON on standard output, and nothing else");

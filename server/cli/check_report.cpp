@@ -16,6 +16,7 @@
 #include "lib/os/folder.hpp"
 #include "lib/os/process.hpp"
 #include "lib/shm/leases.hpp"
+#include "server/cli/check_periods.hpp"
 #include "server/cli/placement.hpp"
 
 namespace leat::cli {
@@ -243,6 +244,7 @@ Result<CheckReport> check_file(const CheckOptions& options) {
   Result<CheckReport> sized = size_up(options);
   if (!sized || !sized->model) return sized;
   CheckReport& report = *sized;
+  if (const Result<void> length = check_length(report); !length) return length.error();
   judge_spill(report);
   judge_places(report);
   note_blocks(report);

@@ -24,6 +24,8 @@ struct CheckOptions {
   double import_limit = 60;              ///< seconds that importing the scripts may take
   std::string machine;                   ///< a description; "": nothing is said of placement
   std::string explain;                   ///< a variable or store: what is written of it, and when
+  std::int64_t iterations = 0;           ///< of the run; 0: not known
+  std::string time_step;                 ///< of the simulation's time, "10 min"; "": not known
   bool sizes_only = false;               ///< size_up() is what is wanted
   bool json = false;
 };

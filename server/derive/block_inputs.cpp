@@ -57,9 +57,8 @@ std::string BlockInputs::find(const model::Derived& derived, const Block& of,
 }
 
 // Makes of the whole block, and of what is taken of each input, the part that is kept. False when nothing of it lies there.
-bool BlockInputs::select(const model::Derived& derived, Block* block,
-                         std::vector<ArrayInput>* inputs) const {
-  const model::Layout& whole = layout_of(derived.main);
+bool BlockInputs::select(const model::Layout& whole, const std::vector<model::Selected>& parts,
+                         Block* block, std::vector<ArrayInput>* inputs) const {
   const Block of = *block;
   block->extent = block->position = block->global = {};
   std::size_t kept = 0;
@@ -67,7 +66,7 @@ bool BlockInputs::select(const model::Derived& derived, Block* block,
       taken{};  // of each dimension of the whole: the first element, and from one to the next
   std::array<std::size_t, kMaxDims> place{};
   for (std::size_t d = 0; d < whole.dimensions.size(); ++d) {
-    const model::Selected& part = derived.selection[d];
+    const model::Selected& part = parts[d];
     const model::Dimension& dimension = whole.dimensions[d];
     const std::int64_t begin = of.has_position ? of.position[d] : 0;
     const std::int64_t own = of.extent[d] - dimension.ghost_low - dimension.ghost_high;
@@ -94,7 +93,6 @@ bool BlockInputs::select(const model::Derived& derived, Block* block,
     }
     ++kept;
   }
-  if (kept == 0) block->has_position = false;
   for (ArrayInput& input : *inputs) {
     const std::array<std::int64_t, kMaxDims> steps =
         input.is_like_result ? steps_in_order(of, whole.dimensions.size()) : input.steps;

@@ -31,7 +31,8 @@ class BlockInputs {
   std::string find(const model::Derived& derived, const Block& of,
                    std::vector<ArrayInput>* inputs) const;
   /// Makes of the whole `block`, and of what is taken of each input, the part that is kept. False when nothing of it lies there.
-  bool select(const model::Derived& derived, Block* block, std::vector<ArrayInput>* inputs) const;
+  bool select(const model::Layout& whole, const std::vector<model::Selected>& parts, Block* block,
+              std::vector<ArrayInput>* inputs) const;
 
  private:
   const model::Layout& layout_of(std::uint32_t variable) const {

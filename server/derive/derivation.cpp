@@ -11,6 +11,8 @@
 #include "lib/base/text.hpp"
 #include "lib/model/wanted.hpp"
 #include "lib/os/clock.hpp"
+#include "server/derive/coordinates.hpp"
+#include "server/derive/gradient.hpp"
 
 namespace leat::server {
 namespace {
@@ -95,6 +97,8 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
       if (!input.is_parameter && !model.variables[input.number].time_varying)
         constants_wanted_.insert(input.number);
     }
+    for (const std::uint32_t coordinate : model::coordinates_of(derived))
+      if (!model.variables[coordinate].time_varying) constants_wanted_.insert(coordinate);
   }
   for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
     const std::vector<std::uint32_t>& stores = model.variables[i].stores;
@@ -253,7 +257,7 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, Iteration*
   const InPeriods in = derived.is_over_time() ? periods_.of(derived.period, step) : InPeriods();
   const bool is_told_elsewhere = told_elsewhere_.count(derived.main) > 0;
   if (in.is_none || (is_told_elsewhere && derived.is_over_time())) return;
-  std::vector<Job> jobs = jobs_of(variable, wrong);
+  std::vector<Job> jobs = jobs_of(variable, step.iteration, wrong);
   if (derived.is_over_time()) {
     if (!jobs.empty()) tell_lack(variable, step, in, wrong);
     for (Job& job : jobs) {
@@ -269,7 +273,7 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, Iteration*
   Made made;
   made.piece = room_for(variable, &jobs, wrong);
   for (Job& job : jobs) {
-    compute(variable, &job, &made);
+    derived.along ? differentiate(derived, &job, wrong) : compute(variable, &job, &made);
     made.periods_lost = made.periods_lost || (job.step && job.step->loses_period());
     if (!job.tells) continue;
     const auto& told = job.step      ? job.step->told()
@@ -312,13 +316,22 @@ std::shared_ptr<DerivedMemory::Piece> Derivation::room_for(std::uint32_t variabl
 }
 
 // In iterations that have something of all that it is made of.
-std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, Wrong* wrong) {
+std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, std::int64_t iteration,
+                                                 Wrong* wrong) {
   std::vector<Job> jobs;
   const model::Derived& derived = *model_.variables[variable].derived;
   for (const model::Derived::Input& each : derived.inputs) {
     if (!each.is_parameter && from_.blocks[each.number].empty()) return jobs;
   }
   expect_main(variable, wrong);
+  std::vector<model::Selected> parts;
+  if (const std::string why = select_now(model_, from_, derived, &parts); !why.empty()) {
+    const model::Variable& its = model_.variables[variable];
+    wrong->findings.push_back({"place", variable, iteration,
+                               fmt::format("\"{}\" ({}:{}): nothing is selected: {}", its.name,
+                                           its.where.file, its.where.line, why)});
+    return jobs;
+  }
   for (const Block& of : from_.blocks[derived.main]) {
     Job job;
     job.block = of;
@@ -326,7 +339,8 @@ std::vector<Derivation::Job> Derivation::jobs_of(std::uint32_t variable, Wrong* 
     job.block.checksum.reset();
     job.block.lease = 0;
     job.block.file = nullptr;
-    if (!derived.selection.empty() && !inputs_.select(derived, &job.block, &job.inputs)) continue;
+    if (!parts.empty() && !inputs_.select(layout_of(derived.main), parts, &job.block, &job.inputs))
+      continue;
     job.block.variable = variable;
     const model::Layout& layout = layout_of(variable);
     const std::int64_t elements =
@@ -403,7 +417,7 @@ bool Derivation::holds(std::uint32_t period, const Iteration& iteration) {
 void Derivation::reduce(std::uint32_t variable, Iteration* iteration, Wrong* wrong) {
   const model::Derived& derived = *model_.variables[variable].derived;
   std::vector<Job> jobs;
-  if (told_elsewhere_.count(derived.main) == 0) jobs = jobs_of(variable, wrong);
+  if (told_elsewhere_.count(derived.main) == 0) jobs = jobs_of(variable, iteration->number, wrong);
   Made made;
   const auto reducer = std::make_shared<SpaceReducer>(derived);
   Evaluation& evaluation = evaluations_.at(variable);
@@ -614,6 +628,29 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
                    if (to) put(job->step ? result : values, first, count);
                  });
   if (job->step) job->step->finish();
+}
+
+// Of a block that is as it was written, to doubles.
+void Derivation::differentiate(const model::Derived& derived, Job* job, Wrong* wrong) {
+  if (!job->tells) return;
+  const std::uint32_t variable = job->block.variable;
+  const std::vector<Block>& all = from_.blocks.at(derived.main);
+  const auto of = std::find_if(all.begin(), all.end(), [&](const Block& each) {
+    return each.rank == job->block.rank && each.block == job->block.block;
+  });
+  const std::vector<std::int64_t> extents(
+      job->block.extent.begin(),
+      job->block.extent.begin() + static_cast<std::ptrdiff_t>(dims_of(variable)));
+  std::vector<double> values(job->block.bytes / sizeof(double));
+  evaluations_.at(variable).run(job->inputs, extents,
+                                [&](std::int64_t first, const double* some, std::int64_t count) {
+                                  std::copy_n(some, count, values.begin() + first);
+                                });
+  auto* const to = static_cast<double*>(const_cast<void*>(job->block.data));
+  const std::string why = Gradient(model_, from_, derived).compute(*of, values.data(), to);
+  if (why.empty()) return;
+  wrong->problems.push_back(lost_block(job->block, variable, why));
+  job->tells = false;
 }
 
 void Derivation::note(std::uint32_t variable, const Iteration& iteration, const Made& made,

@@ -88,7 +88,8 @@ class Derivation {
   void derive(std::uint32_t variable, const TimeStep& step, Iteration* iteration, Wrong* wrong);
   std::shared_ptr<DerivedMemory::Piece> room_for(std::uint32_t variable, std::vector<Job>* jobs,
                                                  Wrong* wrong);
-  std::vector<Job> jobs_of(std::uint32_t variable, Wrong* wrong);
+  std::vector<Job> jobs_of(std::uint32_t variable, std::int64_t iteration, Wrong* wrong);
+  void differentiate(const model::Derived& derived, Job* job, Wrong* wrong);
   bool is_due(const model::Derived& derived, Iteration* iteration);
   void settle_condition(std::uint32_t period, Iteration* iteration);
   bool holds(std::uint32_t period, const Iteration& iteration);

@@ -22,18 +22,8 @@ namespace {
 // Sums are of these: others begin anew.
 std::string definitions_of(const model::Model& model) {
   std::string text;
-  for (const std::uint32_t each : model.derived_order) {
-    const model::Variable& variable = model.variables[each];
-    const model::Derived& derived = *variable.derived;
-    text += fmt::format("{} {} {} {}", variable.name, derived.expression.text,
-                        model::word_of(derived.operation), to_text(model.periods[derived.period]));
-    for (const model::Selected& part : derived.selection)
-      text += fmt::format(" {}:{}:{}", part.first, part.end.value_or(-1), part.step);
-    if (derived.reduction)
-      text += fmt::format(" {}({})", model::word_of(derived.reduction->operation),
-                          joined(derived.reduction->along, ","));
-    text += "\n";
-  }
+  for (const std::uint32_t each : model.derived_order)
+    text += model.variables[each].name + ": " + model.variables[each].definition + "\n";
   for (const model::Variable& each : model.variables) text += each.name + "\n";  // their numbers
   return text;
 }

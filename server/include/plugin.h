@@ -79,6 +79,7 @@ typedef struct leat_variable {
   const char* standard_name;  /* of the CF conventions, or "" */
   const char* cell_methods;
   const char* comment;      /* of the CF conventions, or ""; leat_variable_comment() asks an older host too */
+  const char* definition;   /* how it is made of other variables, as the XML says; "" of one that ranks write. Hosts that have it say so by `size` */
 } leat_variable;
 
 enum leat_mesh_kind {

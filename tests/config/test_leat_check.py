@@ -271,3 +271,28 @@ def test_leat_alone_says_what_one_can_do():
     verbs = {line.split()[1] for line in lines if line.startswith("  leat ")}
     known = leat("--help").stdout
     assert {"check", "top", "ctl", "report", "ls"} <= verbs and all(f"\n  {verb} " in known for verb in verbs)
+
+
+LONG = """<simulation name="run"><data><parameter name="t" type="double"/><time parameter="t" unit="s"/>
+<layout name="cells" type="double" dimensions="8"/><variable name="u" layout="cells"/>
+<variable name="um" expr="u" operation="mean" every="1000"/>
+<variable name="ud" expr="u" operation="mean" every="1 d"/>
+</data><storage>
+<store name="out" type="hdf5" every="700"/></storage></simulation>"""
+
+
+@pytest.mark.parametrize("length, said", [
+    (("--iterations", "1000"), []), (("--iterations", "1000", "--time-step", "2 min"), []),
+    (("--iterations", "999"), ['3:1: warning: variable "um" has nothing, as no period of every="1000" ends: a run of 999 iterations']),
+    (("--iterations", "600", "--time-step", "2 min"), ['variable "um"', 'variable "ud" has nothing, as no period of every="1 d" ends: '
+     "a run of 600 iterations takes 20 h of its time, and ends before", 'store "out" has the first iteration alone, of every="700"'])])
+def test_periods_that_do_not_end_in_the_run_are_said(tmp_path, length, said):
+    result = check_text(tmp_path, LONG, *length)
+    assert result.returncode == 0 and result.stderr.count("warning") == len(said), result.stderr
+    for each in said:
+        assert each in result.stderr, result.stderr
+
+
+def test_a_time_step_is_a_time(tmp_path):
+    result = check_text(tmp_path, LONG, "--iterations", "5", "--time-step", "2 parsecs")
+    assert result.returncode == 2 and '--time-step "2 parsecs" is no time of the simulation' in result.stderr

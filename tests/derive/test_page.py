@@ -11,9 +11,12 @@ PAGE = (pathlib.Path(__file__).parents[2] / "docs/how-to/output-language.md").re
 SNIPPETS = re.findall(r"```xml\n(.*?)```", PAGE, re.S)
 AROUND = """<simulation name="heat"><data>
 <parameter name="t" type="double"/><time parameter="t" unit="days since 2000-01-01"/><parameter name="limit" type="double" value="1"/>
+<parameter name="z_probe" type="double"/><parameter name="iy" type="int"/><parameter name="ix" type="int"/>
+<mesh name="grid" type="uniform" origin="0,0,0" spacing="10,10,50" unit="m"/>
 <layout name="cells" type="double" dimensions="10,130,300" global="10,130,300" names="z,y,x"/>
 <layout name="plane" type="double" dimensions="130,300" names="y,x"/>
-<variable name="T" layout="cells" unit="K"/><variable name="u" layout="cells" unit="m/s"/><variable name="v" layout="cells" unit="m/s"/>
+<variable name="T" layout="cells" unit="K" mesh="grid"/><variable name="u" layout="cells" unit="m/s" mesh="grid"/>
+<variable name="v" layout="cells" unit="m/s" mesh="grid"/>
 <variable name="rho" layout="cells" unit="kg/m3"/><variable name="volume" layout="plane" unit="m3" time-varying="false"/>
 <variable name="distance" layout="cells" unit="m"/>
 {variables}</data><storage><store name="out" type="hdf5"/>{stores}</storage></simulation>"""

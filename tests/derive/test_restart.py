@@ -194,10 +194,14 @@ def test_the_sums_of_the_newest_checkpoint_stay_where_later_ones_find_no_room(tm
     assert "run-2.sums" in [path.name for path in tmp_path.glob("run-*.sums")]
 
 
-def test_means_do_not_go_behind_sums(tmp_path):
+@pytest.mark.parametrize("was, is_now, said_of_it", [
+    ("accumulate", "mean", 'what its values are (cell_methods) is "iteration: sum" in the file, and "iteration: mean" in the XML'),
+    ('expr="u"', 'expr="2*u"', 'how it is made (leat_definition) is "u, operation accumulate, every 8" in the file, and "2*u,')])
+def test_other_values_do_not_go_behind_those_that_are_there(tmp_path, was, is_now, said_of_it):
     counted(tmp_path, 0, 8)
     before = (tmp_path / "run.h5").read_bytes()
-    text = xml(COUNTED.replace("accumulate", "mean"), store=STORE)
+    assert was in COUNTED
+    text = xml(COUNTED.replace(was, is_now), store=STORE)
     with Run(tmp_path, text, ranks=1) as run:
         run.init()
         run.ranks[0].must("start_at", 8)
@@ -206,4 +210,4 @@ def test_means_do_not_go_behind_sums(tmp_path):
             run.ranks[0].end()
         (said,) = run.finalize()
     assert said.status == "LEAT_ERROR_LOST" and (tmp_path / "run.h5").read_bytes() == before
-    assert 'variable "s": what its values are (cell_methods) is "iteration: sum" in the file, and "iteration: mean" in the XML' in run.log()
+    assert f'variable "s": {said_of_it}' in run.log(), run.log()

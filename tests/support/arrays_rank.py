@@ -46,7 +46,10 @@ def main(library, config, session, rank, size, file):
             if number != str(iteration):
                 continue
             if variable.startswith("="):
-                must(leat.leat_set_double(variable[1:].encode(), ctypes.c_double(float(arrays[name]))))
+                parameter, value = variable[1:].encode(), arrays[name]
+                if value.dtype.kind == "i" and leat.leat_set_int(parameter, ctypes.c_int64(int(value))) == 0:
+                    continue
+                must(leat.leat_set_double(parameter, ctypes.c_double(float(value))))
                 continue
             array = np.ascontiguousarray(arrays[name])
             leat.leat_set_extent(*block_of(variable), (ctypes.c_int64 * array.ndim)(*array.shape))  # refused where it is fixed

@@ -11,7 +11,7 @@ from .coordinates import _NODAL, Mesh, Time, is_coordinate_variable
 _TYPES = dict(enumerate(("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16", "S1"), 1))
 
 # What the CF conventions call two texts of the XML; files have the others by the names that they have in the run description.
-_OF_CF = {"unit": "units", "description": "long_name"}
+_OF_CF = {"unit": "units", "description": "long_name", "definition": "leat_definition"}
 
 
 @dataclass

@@ -132,7 +132,9 @@ void Reductions::look_who_is_there() {
   has_news_.store(!came_.empty(), std::memory_order_relaxed);
 }
 
+// What comes of a contribution is judged by who there is, and may come before the next tick.
 void Reductions::contribute_what_came() {
+  if (rounds_.has_begun() && !place()) look_who_is_there();
   std::vector<Contribution> came;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

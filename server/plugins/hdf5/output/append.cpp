@@ -182,13 +182,17 @@ void compare_methods(hid_t file, const leat_run& run, Differences* to) {
   for (std::uint64_t i = 0; i < run.variable_count; ++i) {
     const leat_variable& variable = *leat_variable_at(&run, i);
     if (!is_dataset(file, variable.name)) continue;
-    const std::string methods = variable.cell_methods;
-    const std::string before =
-        text_attribute(open_dataset(file, variable.name), "cell_methods", "");
-    if (before != methods)
-      to->push_back("variable " + in_quotes(variable.name) +
-                    ": what its values are (cell_methods) is " + in_quotes(before) +
-                    " in the file, and " + in_quotes(methods) + " in the XML");
+    const Id dataset = open_dataset(file, variable.name);
+    const auto differs = [&](const char* attribute, const std::string& now, const char* what) {
+      const std::string before = text_attribute(dataset, attribute, "");
+      if (before == now) return false;
+      to->push_back("variable " + in_quotes(variable.name) + ": " + what + " (" + attribute +
+                    ") is " + in_quotes(before) + " in the file, and " + in_quotes(now) +
+                    " in the XML");
+      return true;
+    };
+    if (!differs("cell_methods", variable.cell_methods, "what its values are"))
+      differs("leat_definition", variable.definition, "how it is made");
   }
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// select="z=100 m", "z=probe m", d(u, x): places that are coordinates or parameters. Whose coordinates lie where is known when meshes have
+// their variables.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "lib/base/text.hpp"
+#include "lib/model/axis.hpp"
+#include "lib/model/physical_units.hpp"
+#include "lib/model/read_steps.hpp"
+
+namespace leat::model {
+namespace {
+
+Derived& derived_of(ReadContext& context, std::uint32_t variable) {
+  return *context.model.variables[variable].derived;
+}
+
+// What an index or a coordinate is read from.
+std::string read_place_of(const Model& model, const PlaceText& text, SelectedPlace* place) {
+  const std::size_t index = index_of(model.parameters, text.parameter);
+  if (index == model.parameters.size())
+    return "\"" + text.parameter + "\" is no parameter" +
+           did_you_mean(text.parameter, names_of(model.parameters));
+  const ParameterKind kind = model.parameters[index].kind;
+  if (kind == ParameterKind::text || (kind != ParameterKind::integer && text.unit.empty()))
+    return "the parameter \"" + text.parameter +
+           "\" is no integer, as an index is; a coordinate has a unit, as \"" + text.parameter +
+           " m\"";
+  place->parameter = static_cast<std::uint32_t>(index);
+  return "";
+}
+
+std::string no_such_unit(const std::string& dimension, const Axis& axis, const std::string& unit) {
+  if (axis.unit.empty())
+    return "coordinates along \"" + dimension +
+           "\" have no unit: say it, as <mesh unit=\"m\"> or of the variable that has them";
+  return "coordinates along \"" + dimension + "\" are in \"" + axis.unit + "\", and not in \"" +
+         unit + "\"";
+}
+
+// Both ends count.
+std::string place_range(const ReadContext& context, std::uint32_t main, std::size_t d,
+                        SelectedDimension* each) {
+  const Result<Axis> axis = axis_along(context.model, main, d);
+  if (!axis) return axis.error().message;
+  if (axis->variable)
+    return "coordinates along \"" + each->name +
+           "\" are known when ranks have written them: a range has indices there, as \"" +
+           each->name + "=2:8\"";
+  double steps[2];
+  const PhysicalUnits units;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const PlaceText& text = each->places[i];
+    const std::optional<UnitChange> change = units.change(text.unit, axis->unit);
+    if (!change) return no_such_unit(each->name, *axis, text.unit);
+    const double value = text.number * change->scale + change->offset;
+    steps[i] = (value - axis->first) / axis->step;
+  }
+  const double rounding = 1e-9 * std::max({1.0, std::fabs(steps[0]), std::fabs(steps[1])});
+  each->what.first =
+      std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(steps[0] - rounding)));
+  each->what.end = static_cast<std::int64_t>(std::floor(steps[1] + rounding)) + 1;
+  return *each->what.end > each->what.first ? "" : "there is nothing between these coordinates";
+}
+
+}  // namespace
+
+std::string place_selected(ReadContext& context, const ToDerive& told, std::size_t d,
+                           SelectedDimension* each) {
+  const Derived& derived = derived_of(context, told.variable);
+  if (each->places.size() == 2) return place_range(context, derived.main, d, each);
+  const PlaceText& text = each->places[0];
+  SelectedPlace& place = each->what.place.emplace();
+  place.value = text.number;
+  if (!text.parameter.empty()) {
+    if (std::string why = read_place_of(context.model, text, &place); !why.empty()) return why;
+    if (derived.is_over_time())
+      return "a place that moves has nothing over time: select it in a variable of its own";
+  }
+  if (!text.unit.empty()) context.to_place.push_back({told.variable, d, text.unit, told.select});
+  return "";
+}
+
+void refuse_selection(ReadContext& context, const Variable& variable, const Said& select,
+                      const std::string& why) {
+  context.error(select.where,
+                "variable \"" + variable.name + "\": select=\"" + select.text + "\": " + why);
+}
+
+void read_places(ReadContext& context) {
+  std::optional<PhysicalUnits> units;
+  for (const ToPlace& each : context.to_place) {
+    if (!units) units.emplace();
+    Derived& derived = derived_of(context, each.variable);
+    if (context.shapeless.count(each.variable) > 0) continue;
+    const auto refuse = [&](const std::string& why) {
+      refuse_selection(context, context.model.variables[each.variable], each.select, why);
+    };
+    const Result<Axis> axis = axis_along(context.model, derived.main, each.dimension);
+    if (!axis) {
+      refuse(axis.error().message);
+      continue;
+    }
+    SelectedPlace& place = *derived.selection[each.dimension].place;
+    const std::optional<UnitChange> change = units->change(each.unit, axis->unit);
+    if (!change) {
+      const std::uint32_t layout = context.model.variables[derived.main].layout;
+      refuse(no_such_unit(context.model.layouts[layout].dimensions[each.dimension].name, *axis,
+                          each.unit));
+      continue;
+    }
+    place.change = *change;
+    place.axis = *axis;
+  }
+  for (Variable& variable : context.model.variables) {
+    if (!variable.derived || !variable.derived->along) continue;
+    const Result<Axis> axis =
+        axis_along(context.model, variable.derived->main, *variable.derived->along);
+    if (axis) variable.derived->axis = *axis;
+  }
+}
+
+}  // namespace leat::model

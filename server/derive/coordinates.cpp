@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/derive/coordinates.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "server/derive/evaluation.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// A block of coordinates, where it lies in all of them. Its ghosts count where nobody has the place.
+void put(const model::Layout& layout, const Block& block, bool ghosts, std::vector<double>* all) {
+  const model::Dimension& along = layout.dimensions[0];
+  const std::int64_t begin = (block.has_position ? block.position[0] : 0) - along.ghost_low;
+  const std::int64_t own = along.ghost_low, behind = block.extent[0] - along.ghost_high;
+  for (std::int64_t i = 0; i < block.extent[0]; ++i) {
+    const std::int64_t at = begin + i;
+    const bool is_ghost = i < own || i >= behind;
+    if (is_ghost != ghosts || at < 0 || at >= static_cast<std::int64_t>(all->size())) continue;
+    double& place = (*all)[static_cast<std::size_t>(at)];
+    if (!ghosts || std::isnan(place)) to_doubles(block.data, layout.type, i, 1, &place);
+  }
+}
+
+// Values lie in the middle between nodes.
+void make_middles(std::vector<double>* nodes) {
+  for (std::size_t i = 0; i + 1 < nodes->size(); ++i)
+    (*nodes)[i] = (*nodes)[i] + ((*nodes)[i + 1] - (*nodes)[i]) / 2;
+  nodes->pop_back();
+}
+
+// What is further from all than half of the distance to the next one lies outside.
+bool is_beyond(const std::vector<double>& all, double value) {
+  if (all.size() < 2) return false;
+  const double begin = all[0] - (all[1] - all[0]) / 2,
+               end = all.back() + (all.back() - all[all.size() - 2]) / 2;
+  return value < std::min(begin, end) || value > std::max(begin, end);
+}
+
+std::string find_nearest(const std::vector<double>& all, double value, std::int64_t* index) {
+  if (std::any_of(all.begin(), all.end(), [](double each) { return std::isnan(each); }))
+    return "not all coordinates are known to this server: each rank has to write all of them, or "
+           "the mesh to be uniform";
+  if (is_beyond(all, value)) return "the place lies outside";
+  *index = 0;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (std::fabs(all[i] - value) < std::fabs(all[static_cast<std::size_t>(*index)] - value))
+      *index = static_cast<std::int64_t>(i);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::int64_t whole_length(const model::Layout& layout, const Block& block, std::size_t d) {
+  const model::Dimension& along = layout.dimensions[d];
+  return block.has_position && layout.has_global
+             ? block.global[d]
+             : block.extent[d] - along.ghost_low - along.ghost_high;
+}
+
+std::vector<double> coordinates_along(const model::Model& model, const DerivedFrom& from,
+                                      const model::Axis& axis, std::int64_t count) {
+  std::vector<double> all(static_cast<std::size_t>(std::max<std::int64_t>(0, count)), kNaN);
+  if (!axis.variable) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = axis.first + static_cast<double>(i) * axis.step;
+    return all;
+  }
+  const auto found = from.blocks.find(*axis.variable);
+  if (found == from.blocks.end() || found->second.empty()) return all;
+  const model::Layout& layout = model.layouts[model.variables[*axis.variable].layout];
+  const bool has_nodes = whole_length(layout, found->second[0], 0) == count + 1;
+  if (has_nodes) all.push_back(kNaN);
+  for (const bool ghosts : {false, true})
+    for (const Block& each : found->second) put(layout, each, ghosts, &all);
+  if (has_nodes) make_middles(&all);
+  return all;
+}
+
+std::string select_now(const model::Model& model, const DerivedFrom& from,
+                       const model::Derived& derived, std::vector<model::Selected>* parts) {
+  *parts = derived.selection;
+  const model::Layout& layout = model.layouts[model.variables[derived.main].layout];
+  const Block& of = from.blocks.at(derived.main).front();
+  for (std::size_t d = 0; d < parts->size(); ++d) {
+    model::Selected& part = (*parts)[d];
+    if (!part.place) continue;
+    const model::SelectedPlace& place = *part.place;
+    const double value = place.parameter ? from.parameters[*place.parameter] : place.value;
+    const std::int64_t length = whole_length(layout, of, d);
+    if (std::isnan(value))
+      return fmt::format("the parameter \"{}\" has no value",
+                         model.parameters[*place.parameter].name);
+    if (!place.axis) {
+      if (value < 0 || value >= static_cast<double>(length))
+        return fmt::format("the dimension \"{}\" has indices 0 to {}, and \"{}\" is {:g}",
+                           layout.dimensions[d].name, length - 1,
+                           model.parameters[*place.parameter].name, value);
+      part.first = static_cast<std::int64_t>(value);
+      continue;
+    }
+    const std::string why =
+        find_nearest(coordinates_along(model, from, *place.axis, length),
+                     value * place.change.scale + place.change.offset, &part.first);
+    if (!why.empty()) return fmt::format("along \"{}\": {}", layout.dimensions[d].name, why);
+  }
+  return "";
+}
+
+}  // namespace leat::server

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// d(u, x): the derivative of an array along one of its dimensions, also where blocks meet.
+//
+// In the middle it is of second order, with the places of both neighbours; at both ends of the whole it is the difference of two. Sources:
+// the formulas are those of numpy.gradient with edge_order=1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "server/derive/block_inputs.hpp"
+
+namespace leat::server {
+
+class Gradient {
+ public:
+  /// For one iteration: of what `derived` is made of, along a dimension of it. All outlive it.
+  Gradient(const model::Model& model, const DerivedFrom& from, const model::Derived& derived);
+
+  /// Of the part of the block that is no ghost, whose `values` are in C order, as many as come out. "", or why it is not known.
+  std::string compute(const Block& of, const double* values, double* to) const;
+
+ private:
+  struct Box;
+  struct Plane {  // one index along the dimension
+    std::vector<double> values;
+    std::vector<std::uint8_t> is_there;
+  };
+  struct Row {
+    const double *below, *here, *above;
+    double* out;
+    std::int64_t count;
+  };
+  Box box_of(const Block& block) const;
+  void differentiate(std::int64_t index, const Row& row) const;
+  std::string look_at_places(std::int64_t begin, std::int64_t end) const;
+  std::string take_plane(const Box& own, std::int64_t index, Plane* plane) const;
+  void copy_plane(const Box& box, const Box& own, std::int64_t index, bool with_ghosts,
+                  Plane* plane) const;
+
+  const model::Layout& layout_;
+  const std::vector<Block>& blocks_;
+  std::size_t along_;
+  bool is_uniform_;
+  double step_;
+  std::vector<double> places_;  // of the whole
+};
+
+}  // namespace leat::server
