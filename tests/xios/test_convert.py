@@ -61,6 +61,14 @@ def test_a_group_in_a_file_counts_more_than_the_field_that_is_referred_to(tmp_pa
     assert "operation" not in made_of(tmp_path, SST, files).variables["sst"]
 
 
+def test_a_level_of_compression_is_said_where_it_is_not_that_of_the_file(tmp_path):
+    fields = SST + '<field id="a" compression_level="6" grid_ref="surface"/><field id="b" compression_level="0" grid_ref="surface"/>'
+    files = daily('<field field_ref="sst"/><field field_ref="a"/><field field_ref="b"/>', compression_level="4", append=".TRUE.")
+    made = made_of(tmp_path, fields, files)
+    assert [made.variables[name].get("compression") for name in ("sst", "a", "b")] == [None, "deflate:6", "none"]
+    assert made.all("store")["daily"] == {"type": "hdf5", "file": "daily.h5", "compression": "deflate:4", "append": "true"}
+
+
 def test_files_inherit_from_their_groups(tmp_path):
     files = """<file_group id="g" output_freq="1mo" compression_level="2" enabled=".TRUE.">
       <file id="f" name="out" name_suffix="_T"><field field_ref="sst"/></file></file_group>
@@ -165,17 +173,6 @@ def test_domain_and_axis_of_a_field_are_a_grid(tmp_path):
     fields = '<field_group domain_ref="T"><field id="a"/><field id="b" axis_ref="depth"/></field_group>'
     made = made_of(tmp_path, fields, daily('<field field_ref="a"/><field field_ref="b"/>'))
     assert made.all("layout")["T"]["global"] == "180,90" and made.all("layout")["T_depth"]["global"] == "180,90,31"
-
-
-def test_a_part_of_a_grid_is_stored_whole_and_what_is_computed_on_grids_is_left_out(tmp_path):
-    more = GRIDS + """<domain_definition><domain id="box" domain_ref="T"><zoom_domain ibegin="3" ni="5"/></domain></domain_definition>
-      <grid_definition><grid id="boxed"><domain domain_ref="box"/></grid>
-      <grid id="total"><scalar><reduce_domain operation="sum"/></scalar></grid></grid_definition>"""
-    files = daily('<field field_ref="sst" name="part" grid_ref="boxed"/><field field_ref="sst" name="sum" grid_ref="total"/>')
-    made = made_of(tmp_path, SST, files, more)
-    assert set(made.variables) == {"raw/sst", "part"}
-    assert re.search(r"<zoom_domain>: the whole field is stored \(at iodef.xml:\d+:\d+\)", made.said)
-    assert re.search(r"<reduce_domain>: the field is left out; .* \(at iodef.xml:\d+:\d+\)", made.said)
 
 
 @pytest.mark.parametrize("kind, calendar", [

@@ -4,25 +4,19 @@
 import re
 from dataclasses import dataclass, field
 
-from . import expressions, tables
-from .definitions import Definitions, Grid, identifier, is_true, object_name
+from . import expressions, grids, tables
+from .definitions import Definitions, Grid, identifier, is_true, object_name, unique
+from .grids import NoEqual
 from .periods import NoPeriod, period
 from .report import Wrong, nearest
 
 OPERATIONS = {"average": "mean", "instant": "instant", "minimum": "min", "maximum": "max", "accumulate": "accumulate",
               "once": "once"}
 _PLAIN = re.compile(r"'[^']*'")
+_NAMES = re.compile(r"'(raw|made)/([^']*)'")
 _STANDARD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*( [a-z_]+)?", re.ASCII)
 _LONGEST = 10000
 _STORE_TYPES = {"4": "float", "8": "double"}
-
-
-class NoEqual(Exception):
-    """What of XIOS keeps a field from being one of Leat, and what is so instead."""
-
-    def __init__(self, what, instead):
-        super().__init__(what, instead)
-        self.what, self.instead = what, instead
 
 
 @dataclass
@@ -34,6 +28,12 @@ class Raw:
     attributes: dict
     is_once: bool = False
     stores: list = field(default_factory=list)
+
+    @property
+    def parts(self):
+        """Dimensions as the layout has them, by parts of the grid."""
+        names = iter(unique([identifier(name) for name, _ in self.grid.dimensions]))
+        return [[grids.Dimension(next(names), size) for _, size in part.dimensions] for part in self.grid.parts]
 
 
 @dataclass
@@ -47,6 +47,9 @@ class Made:
     attributes: dict
     store_type: str = ""
     compression: str = ""
+    select: str = ""
+    reduce: str = ""
+    parts: list = field(default_factory=list)  # of a helper: its dimensions
 
 
 @dataclass
@@ -55,6 +58,7 @@ class File:
     path: str
     description: str = ""
     compression: str = ""
+    appends: bool = False
     variables: list = field(default_factory=list)
 
 
@@ -73,7 +77,21 @@ class Converter:
             except Wrong as error:
                 self.report.add(error)
         self._look_at_references()
+        self._fold()
         return self
+
+    def _fold(self):
+        """What is made for one variable alone, and is all of it, is said there."""
+        outputs = [each for file in self.files for each in file.variables]
+        uses = [name for each in [*outputs, *self.helpers.values()] for folder, name in _NAMES.findall(each.expr) if folder == "made"]
+        for each in outputs:
+            name = each.expr.strip("'").removeprefix("made/") if _PLAIN.fullmatch(each.expr) else ""
+            helper = self.helpers.get(name)
+            if helper is None or uses.count(name) > 1 or not (helper.select or helper.reduce):
+                continue
+            if not helper.reduce or each.operation == "instant":
+                each.expr, each.select, each.reduce = helper.expr, helper.select, helper.reduce
+                del self.helpers[name]
 
     def _look_at_references(self):
         """Of fields that no file has, too; those are no errors."""
@@ -98,7 +116,7 @@ class Converter:
         every = self._every_of(element, attributes)
         name = self._unique(object_name(element.id or attributes.get("name") or "file"), self._names)
         file = File(name, self._path_of(name, attributes), attributes.get("description", ""),
-                    _compression(attributes.get("compression_level")))
+                    _compression(attributes.get("compression_level")), is_true(attributes.get("append"), False))
         for each in element.children:
             if tables.kind_of(each.tag) == "variable":
                 self.report.without_equal(each.place, "<variable> in <file>", "files have no attributes of your own")
@@ -200,12 +218,19 @@ class Converter:
         if attributes.get("prec", "8") not in _STORE_TYPES:
             self.report.without_equal(element.place, f'prec="{attributes["prec"]}"', "values are stored as double")
         file.variables.append(Made(self._name_of(element), expr, operation, every[0], self._words(element, attributes),
-                                   _STORE_TYPES.get(attributes.get("prec", "8"), ""), _compression(element.get("compression_level"))))
+                                   _STORE_TYPES.get(attributes.get("prec", "8"), ""), self._own_compression(attributes, file)))
         return None
+
+    @staticmethod
+    def _own_compression(attributes, file):
+        """Where it is another one than that of the file."""
+        level = attributes.get("compression_level")
+        own = (_compression(level) or "none") if level else ""
+        return own if own != (file.compression or "none") else ""
 
     def _is_of_once(self, expr):
         """Whether all that is in it is written once."""
-        names = re.findall(r"'(raw|made)/([^']*)'", expr)
+        names = _NAMES.findall(expr)
         return all(folder == "raw" and self.raw[name].is_once for folder, name in names)
 
     def _keep_once(self, expr, file):
@@ -271,17 +296,36 @@ class Converter:
     def _own_value(self, element, under_way):
         """What `this` is: the field that it refers to, or what the program sends under its id."""
         base = self.definitions.referred(element)
-        self._look_at_grid(element, base)
-        return self._value(base, under_way) if base is not None else self._written(element)
-
-    def _look_at_grid(self, element, base):
+        if base is None:
+            return self._written(element)
+        value = self._value(base, under_way)
         grid = self.definitions.grid_of(element) if self.definitions.says_grid(element) else None
-        tags = [each for each in grid.transformations] if grid is not None and base is not None else []
-        for each in tags:
-            if each.tag in tables.OTHER_VALUES:
-                raise NoEqual(f"<{each.tag}>", "the field is left out; a script or a plugin can make it")
-            if each.tag in tables.PARTS:
-                self.report.without_equal(element.place, f"<{each.tag}>", "the whole field is stored")
+        if grid is None or not grid.is_transformed:
+            return value
+        its = self.definitions.grid_of(base)
+        return value if its is not None and its.name == grid.name else self._on_grid(element, value, grid)
+
+    def _on_grid(self, element, value, grid):
+        """The part of it, or what it is reduced to, as a variable."""
+        change = grids.change(self._parts_of(value), grid)
+        for place, what, instead in change.lost:
+            self.report.without_equal(place, what, instead)
+        if not change.select and not change.reduce:
+            return value
+        if self._is_of_once(value):
+            raise NoEqual("a part of a field that is written once", "left out")
+        wished = object_name(f"{self._name_of(element)}_{grid.name}")
+        name, number = wished, 2
+        while (same := self.helpers.get(name)) and (same.expr, same.select, same.reduce) != (value, change.select, change.reduce):
+            name, number = f"{wished}_{number}", number + 1
+        self.helpers.setdefault(name, Made(name, value, "instant", "1", {}, select=change.select, reduce=change.reduce,
+                                           parts=change.parts_of(name)))
+        return f"'made/{name}'"
+
+    def _parts_of(self, value):
+        """Dimensions of a value: of what in it has the most."""
+        found = [(self.raw if folder == "raw" else self.helpers)[name].parts for folder, name in _NAMES.findall(value)]
+        return max(found, key=lambda parts: sum(map(len, parts)), default=[])
 
     def _text_of(self, node, element, under_way):
         if node.kind == "variable":
@@ -308,7 +352,7 @@ class Converter:
         if operation in ("instant", "once") or every[0] == "1":
             return text if _PLAIN.fullmatch(text) else f"({text})"
         name = object_name(f"{self._name_of(other)}_{operation}_{every[0].replace(' ', '')}")
-        self.helpers.setdefault(name, Made(name, text, operation, every[0], {}))
+        self.helpers.setdefault(name, Made(name, text, operation, every[0], {}, parts=self._parts_of(text)))
         return f"'made/{name}'"
 
     def _parameter(self, name, element):

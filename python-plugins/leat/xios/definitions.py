@@ -16,13 +16,29 @@ _MOST_REFERENCES = 100
 
 
 @dataclass
+class Part:
+    """A domain, an axis or a scalar of a grid. Dimensions as an array in Fortran has them, each (name, size) with the size as text."""
+
+    kind: str
+    dimensions: list = field(default_factory=list)
+    transformations: list = field(default_factory=list)  # elements, in the order in which they are done
+
+
+@dataclass
 class Grid:
-    """What a field lies on. Dimensions as an array in Fortran has them, each (name, size) with the size as text."""
+    """What a field lies on."""
 
     name: str
-    dimensions: list = field(default_factory=list)
-    transformations: list = field(default_factory=list)  # elements
+    parts: list = field(default_factory=list)
     is_known: bool = True
+
+    @property
+    def dimensions(self):
+        return [each for part in self.parts for each in part.dimensions]
+
+    @property
+    def is_transformed(self):
+        return any(part.transformations for part in self.parts)
 
 
 class Definitions:
@@ -138,7 +154,7 @@ class Definitions:
         element = self.by_id["grid"].get(name)
         if element is None:
             self.report.warn(asked.place, f'grid_ref="{name}": there is no <grid> with this id' + nearest(name, self.by_id["grid"]))
-            return Grid(name, [(f"{name}_0", "?")], is_known=False)
+            return Grid(name, [Part("axis", [(f"{name}_0", "?")])], is_known=False)
         grid = Grid(name)
         parts = [each for each in element.children if each.tag in ("domain", "axis", "scalar")]
         for kind in ("domain", "axis", "scalar"):  # as versions before 2.0 had it
@@ -165,8 +181,10 @@ class Definitions:
             if base in chain:
                 raise Wrong(base.place, f'<{kind}> "{base.id}" refers to itself')
             chain.append(base)
-        for each in chain:
-            grid.transformations += [child for child in each.children if child.tag in tables.TRANSFORMATIONS]
+        part = Part(kind)
+        for each in reversed(chain):
+            part.transformations += [child for child in each.children if child.tag in tables.TRANSFORMATIONS]
+        grid.parts.append(part)
         attributes = {}
         for each in reversed(chain):
             for level in reversed(list(self.levels(each))):
@@ -174,9 +192,9 @@ class Definitions:
         last = chain[-1]
         name = element.get("name") or last.get("name") or last.get(_REFERENCES[kind]) or last.id or element.id or kind
         if kind == "axis":
-            grid.dimensions.append((attributes.get("dim_name") or name, self._size(attributes, "n_glo", name, "n", element)))
+            part.dimensions.append((attributes.get("dim_name") or name, self._size(attributes, "n_glo", name, "n", element)))
         elif kind == "domain":
-            self._add_domain(grid, attributes, name, element)
+            self._add_domain(part, attributes, name, element)
 
     def _part_of(self, element, grid):
         """What it refers to; programs make domains and axes of their own, too."""
@@ -187,13 +205,13 @@ class Definitions:
             grid.is_known = False
         return self.by_id[kind].get(name) if name else None
 
-    def _add_domain(self, grid, attributes, name, element):
+    def _add_domain(self, part, attributes, name, element):
         size_i = self._size(attributes, "ni_glo", name, "ni", element)
         if attributes.get("type") == "unstructured":
-            grid.dimensions.append((attributes.get("dim_i_name") or f"cell_{name}", size_i))
+            part.dimensions.append((attributes.get("dim_i_name") or f"cell_{name}", size_i))
             return
-        grid.dimensions.append((attributes.get("dim_i_name") or f"x_{name}", size_i))
-        grid.dimensions.append((attributes.get("dim_j_name") or f"y_{name}", self._size(attributes, "nj_glo", name, "nj", element)))
+        part.dimensions.append((attributes.get("dim_i_name") or f"x_{name}", size_i))
+        part.dimensions.append((attributes.get("dim_j_name") or f"y_{name}", self._size(attributes, "nj_glo", name, "nj", element)))
 
     def _size(self, attributes, attribute, name, ending, element):
         """As the XML has it, or the name of a parameter that the program sets."""
@@ -205,6 +223,10 @@ class Definitions:
         parameter = identifier(f"{name}_{ending}")
         self.sizes.setdefault(parameter, element.place)
         return parameter
+
+
+def unique(names):
+    return [name if name not in names[:i] else f"{name}_{i + 1}" for i, name in enumerate(names)]
 
 
 def identifier(text):

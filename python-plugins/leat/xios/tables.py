@@ -4,7 +4,7 @@
 KINDS = ("field", "file", "axis", "domain", "grid", "scalar", "variable")
 CONTAINERS = {f"{kind}_{what}": kind for kind in KINDS for what in ("definition", "group")}
 
-# Of a grid with one of these in it: the same values, or only some of them; or other values.
+# Of a grid with one of these in it: the same values; only some of them, or what they are reduced to; or other values.
 SAME_VALUES = {"compute_connectivity_domain", "generate_rectilinear_domain", "redistribute_axis", "redistribute_domain",
                "redistribute_scalar"}
 PARTS = {"zoom_axis", "zoom_domain", "extract_axis", "extract_domain"}
@@ -26,7 +26,7 @@ _READ = {
     "calendar": "type start_date time_origin timestep comment",
     "field": "name standard_name long_name comment unit operation freq_op level prec expr enabled grid_ref domain_ref axis_ref "
              "scalar_ref field_ref group_ref cell_methods compression_level",
-    "file": "name name_suffix description output_freq output_level enabled mode compression_level group_ref",
+    "file": "name name_suffix description output_freq output_level enabled mode compression_level append group_ref",
     "axis": "name dim_name n_glo axis_ref group_ref", "scalar": "name scalar_ref group_ref",
     "domain": "name dim_i_name dim_j_name ni_glo nj_glo type domain_ref group_ref",
     "grid": "name description comment domain_ref axis_ref scalar_ref group_ref", "variable": "type name group_ref",
@@ -46,7 +46,7 @@ _LOST = (
     ("file", "split_freq split_freq_format split_start_offset split_end_offset split_last_date",
      "one file has all of the run"),
     ("file", "timeseries ts_prefix", "variables of a file stay together"),
-    ("file", "append record_offset cyclic", "a file is written anew by each run"),
+    ("file", "record_offset cyclic", "a file begins with the first iteration of its run"),
     ("file", "comment uuid_name uuid_format time_stamp_name time_stamp_format", "files have their own attributes"),
     ("axis domain scalar", "name standard_name long_name unit comment positive axis_type formula formula_term formula_bounds "
      "formula_term_bounds bounds_name lon_name lat_name bounds_lon_name bounds_lat_name label convert_from_factor value "

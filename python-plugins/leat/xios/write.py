@@ -4,7 +4,7 @@
 import re
 from xml.sax.saxutils import escape, quoteattr
 
-from .definitions import identifier, object_name
+from .definitions import identifier, object_name, unique
 
 CALENDARS = {"gregorian": "standard", "julian": "julian", "noleap": "noleap", "allleap": "all_leap", "d360": "360_day",
              "user_defined": "none"}
@@ -87,7 +87,7 @@ def _written(converter):
     layouts = _layouts(converter)
     for dimensions, name in layouts.items():
         sizes = [size for _, size in dimensions]
-        names = _unique([identifier(each) for each, _ in dimensions])
+        names = unique([identifier(each) for each, _ in dimensions])
         whole = ",".join(sizes) if sizes and "?" not in sizes else ""
         yield (f'<layout {_attributes(name=name, type="double")} dimensions="{",".join("?" * len(sizes))}" '.rstrip() + " " +
                _attributes(**{"global": whole, "names": ",".join(names), "order": "fortran" if len(sizes) > 1 else ""})).rstrip() + "/>"
@@ -99,10 +99,6 @@ def _written(converter):
         once = {"time-varying": "false", "store": ",".join(raw.stores) or "none"} if raw.is_once else {}
         yield "  " + _element("variable", name=raw.name, layout=layouts[tuple(raw.grid.dimensions)], **once, **raw.attributes)
     yield "</group>"
-
-
-def _unique(names):
-    return [name if name not in names[:i] else f"{name}_{i + 1}" for i, name in enumerate(names)]
 
 
 def _made(converter):
@@ -123,7 +119,7 @@ def _outputs(converter):
         is_shared = any(names.count(each) > 1 for each in own) or {"raw", "made"} & set(own)
         if is_shared:
             yield f"<group {_attributes(name=file.name, store=file.name)}>"
-        for name, each in zip(_unique(own), file.variables):
+        for name, each in zip(unique(own), file.variables):
             each.name = name
             yield ("  " if is_shared else "") + _variable(each, {} if is_shared else {"store": file.name})
         if is_shared:
@@ -133,10 +129,11 @@ def _outputs(converter):
 def _variable(made, more):
     operation = {} if made.operation == "instant" else {"operation": made.operation}
     every = {} if made.every == "1" and made.operation == "instant" else {"every": made.every}
-    return _element("variable", name=made.name, expr=made.expr, **operation, **every, **{"store-type": made.store_type},
-                    **made.attributes, compression=made.compression, **more)
+    return _element("variable", name=made.name, expr=made.expr, select=made.select, reduce=made.reduce, **operation, **every,
+                    **{"store-type": made.store_type}, **made.attributes, compression=made.compression, **more)
 
 
 def _stores(converter):
     for file in converter.files:
-        yield _element("store", name=file.name, type="hdf5", file=file.path, compression=file.compression)
+        yield _element("store", name=file.name, type="hdf5", file=file.path, compression=file.compression,
+                       append="true" if file.appends else "")
