@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/stored_as.hpp"
 #include "lib/model/read_steps.hpp"
 #include "lib/model/wanted.hpp"
 #include "lib/model/words.hpp"
@@ -82,8 +83,11 @@ std::string of_ranks(const Model& model, const Variable& variable, std::uint32_t
 std::string of_server(const Model& model, std::uint32_t number) {
   const Variable& variable = model.variables[number];
   std::string text = "\"" + variable.name + "\" is " + what_is_made(model, number);
-  text += std::string(", as ") + scalar_name(model.layouts[variable.layout].type);
+  const StoredAs as = stored_as(variable.options);
+  text += std::string(", as ") +
+          scalar_name(as.is_any() ? as.type : model.layouts[variable.layout].type);
   if (!variable.unit.empty()) text += " in " + variable.unit;
+  if (as.is_any()) text += ", " + as.in_words();
   const std::string stores = stores_of(model, variable);
   return text + (stores.empty() ? "; it is in no file." : "; it goes to " + stores + ".");
 }

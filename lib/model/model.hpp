@@ -199,10 +199,10 @@ struct Derived {
   /// Of `reduction`, by dimension of what is selected: values along it become one.
   std::vector<std::uint8_t> is_reduced;
   Operation operation = Operation::instant;
-  std::uint32_t period = 0;              ///< number in Model::periods
-  std::optional<ScalarType> store_type;  ///< none: double, or that of what it is made of
-  UnitChange change;                     ///< of what it comes to, to what is stored
-  int keep_bits = 0;                     ///< of the mantissa, rounded; 0: all
+  std::uint32_t period = 0;  ///< number in Model::periods
+  /// What it is stored as; none: double, or what it is made of. In memory it is that where a store changes values.
+  std::optional<ScalarType> store_type;
+  UnitChange change;  ///< of what it comes to, to what is stored
   /// It is the derivative of `main` along this dimension of that, and is not computed by `expression`.
   std::optional<std::uint32_t> along;
   std::optional<Axis> axis;  ///< of `along`

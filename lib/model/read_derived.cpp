@@ -336,11 +336,21 @@ class DerivedReader {
         is_same && variable.derived->change.is_none() && keeps_values(*variable.derived) &&
         (operation == Operation::instant ||
          (is_exact && (operation == Operation::minimum || operation == Operation::maximum)));
-    ScalarType type = keeps_type ? layout_of(main).type : ScalarType::float64;
+    const ScalarType as_made = keeps_type ? layout_of(main).type : ScalarType::float64;
+    ScalarType type = as_made;
     if (variable.derived->store_type) type = *variable.derived->store_type;
     if (!is_number_type(type))
       return error(i, "store-type is a type of real numbers or of integers");
-    if (!told.keep_bits.text.empty()) read_keep_bits(i, type);
+    switch (read_storing(context_, told, type)) {
+      case StoringResult::refused:
+        states_[i] = State::refused;
+        break;
+      case StoringResult::by_the_store:
+        type = as_made;
+        break;
+      case StoringResult::as_it_is:
+        break;
+    }
     const std::uint32_t whole = main.layout;
     if (!told.select.text.empty()) read_selection(i, whole);
     if (variable.derived->reduction) settle_reduction(i, main);
@@ -417,25 +427,6 @@ class DerivedReader {
                  "\" has a value in the last iteration of each of its periods alone, and every=\"" +
                  context_.to_derive[i].every.text + "\" may never meet one: leave every out");
     }
-  }
-
-  void read_keep_bits(std::size_t i, ScalarType type) {
-    const Said& said = context_.to_derive[i].keep_bits;
-    Variable& variable = variable_of(i);
-    const bool is_real = type == ScalarType::float32 || type == ScalarType::float64;
-    const int most = type == ScalarType::float32 ? 23 : 52;
-    const int bits = std::atoi(said.text.c_str());
-    if (!is_real || bits < 1 || bits > most) {
-      states_[i] = State::refused;
-      return context_.error(
-          said.where, "variable \"" + variable.name + "\": keep-bits=\"" + said.text + "\": " +
-                          (is_real ? "the mantissa of " + std::string(scalar_name(type)) +
-                                         " has 1 to " + std::to_string(most) + " bits to keep"
-                                   : std::string(scalar_name(type)) + " has no mantissa"));
-    }
-    variable.derived->keep_bits = bits;
-    variable.comment += (variable.comment.empty() ? "" : "; ") + ("rounded to " + said.text) +
-                        " bits of the mantissa";
   }
 
   static bool keeps_values(const Derived& derived) {

@@ -40,7 +40,7 @@ struct ToCondition {
 struct ToDerive {
   std::uint32_t variable = 0;
   std::string group;  ///< whose variables it may name without it: "fields/", or ""
-  Said expression, every, when, unit_out, select, reduce, keep_bits;
+  Said expression, every, when, unit_out, select, reduce, keep_bits, scale, offset;
   std::string along{};  ///< it is the derivative of what it names along this dimension
   bool has_mesh = false, has_unit = false, has_centering = false;
 };
@@ -100,6 +100,10 @@ void link_meshes(ReadContext& context, const XmlElement& root);
 /// where `every` says none, which is an error then. After the parameters.
 std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& who,
                                        const Said& every, const Said& when);
+/// Who makes of values what is stored of them.
+enum class StoringResult { as_it_is, by_the_store, refused };
+/// Of a variable that is made of others, and stored as `type`.
+StoringResult read_storing(ReadContext& context, const ToDerive& told, ScalarType type);
 /// What conditions are made of. max(T), min(T), mean(T) and sum(T) in them become variables to derive, of these names, without store. After
 /// variables and events.
 void read_conditions(ReadContext& context);

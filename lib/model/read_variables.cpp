@@ -136,6 +136,8 @@ class VariableReader {
                   .select = attributes.said("select"),
                   .reduce = attributes.said("reduce"),
                   .keep_bits = attributes.said("keep-bits"),
+                  .scale = attributes.said("scale"),
+                  .offset = attributes.said("offset"),
                   .has_mesh = values.mesh.has_value(),
                   .has_unit = !values.unit.empty(),
                   .has_centering = values.centering.has_value()};
@@ -146,8 +148,8 @@ class VariableReader {
   }
 
   void refuse_without_expression(const Variable& variable, const Attributes& attributes) {
-    for (const char* each :
-         {"operation", "store-type", "unit-out", "select", "reduce", "keep-bits"}) {
+    for (const char* each : {"operation", "store-type", "unit-out", "select", "reduce", "keep-bits",
+                             "scale", "offset"}) {
       if (!attributes.has(each)) continue;
       context_.error(attributes.where(each),
                      "variable \"" + variable.name + "\" has " + each +

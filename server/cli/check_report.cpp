@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "lib/base/stored_as.hpp"
 #include "lib/base/text.hpp"
 #include "lib/model/checks.hpp"
 #include "lib/model/expression_parser.hpp"
@@ -288,6 +289,12 @@ std::vector<std::string> words_in(const std::string& text) {
   return words;
 }
 
+// What says how values are put down is right where the XML is: it is not the store's.
+bool is_for_store(const model::Option& option) {
+  const char* const others[] = {kStoreType, kScale, kOffset, kKeepBits};
+  return std::find(std::begin(others), std::end(others), option.name) == std::end(others);
+}
+
 // A variable's options go to each type of store that takes it, and to none twice.
 std::map<std::string, Questions> questions_about(const model::Model& model) {
   std::map<std::string, Questions> by_type;
@@ -299,10 +306,14 @@ std::map<std::string, Questions> questions_about(const model::Model& model) {
     std::map<std::string, const model::Variable*> asked;
     for (const std::uint32_t store : variable.stores) asked[model.stores[store].type] = &variable;
     const model::Layout& layout = model.layouts[variable.layout];
+    const StoredAs as = stored_as(variable.options);
+    const auto stored = static_cast<std::uint32_t>(as.is_any() ? as.type : layout.type);
     for (const auto& [type, of] : asked) {
-      for (const model::Option& option : of->options)
-        by_type[type].add("variable \"" + of->name + "\"", static_cast<std::uint32_t>(layout.type),
-                          layout.dimensions.size(), option);
+      for (const model::Option& option : of->options) {
+        if (is_for_store(option))
+          by_type[type].add("variable \"" + of->name + "\"", stored, layout.dimensions.size(),
+                            option);
+      }
     }
   }
   by_type.erase("");  // a library of the user's

@@ -26,16 +26,12 @@ bool happens(const Iteration& iteration, std::uint32_t event) {
                      [&](const Signal& each) { return each.event == event; });
 }
 
-bool is_changed(const model::Derived& derived) {
-  return !derived.change.is_none() || derived.keep_bits > 0;
-}
+bool is_changed(const model::Derived& derived) { return !derived.change.is_none(); }
 
 // To what is stored.
 void change(const model::Derived& derived, const double* values, std::int64_t count, double* to) {
-  const bool is_unit = !derived.change.is_none();
   for (std::int64_t i = 0; i < count; ++i)
-    to[i] = is_unit ? values[i] * derived.change.scale + derived.change.offset : values[i];
-  if (derived.keep_bits > 0) keep_bits(derived.keep_bits, count, to);
+    to[i] = values[i] * derived.change.scale + derived.change.offset;
 }
 
 // "(4, 5) at (0, 8)"

@@ -2,7 +2,6 @@
 #include "server/derive/evaluation.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -116,19 +115,6 @@ std::int64_t elements_of(const std::int64_t* extent, std::size_t dims) noexcept 
   std::int64_t all = 1;
   for (std::size_t d = 0; d < dims; ++d) all *= extent[d];
   return all;
-}
-
-void keep_bits(int bits, std::int64_t count, double* values) {
-  constexpr int kMantissa = std::numeric_limits<double>::digits - 1;
-  if (bits >= kMantissa) return;
-  const int dropped = kMantissa - bits;
-  const std::uint64_t half = std::uint64_t{1} << (dropped - 1), rest = (half << 1) - 1;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!std::isfinite(values[i])) continue;
-    auto word = std::bit_cast<std::uint64_t>(values[i]);
-    word += half - 1 + (word >> dropped & 1);
-    values[i] = std::bit_cast<double>(word & ~rest);
-  }
 }
 
 void to_doubles(const void* data, ScalarType type, std::int64_t first, std::int64_t count,

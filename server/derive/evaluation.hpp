@@ -54,9 +54,6 @@ class Evaluation {
   std::vector<const double*> values_;  // by node
 };
 
-/// Rounds to `bits` of the mantissa, 1 to 51, ties to even; what is infinite or no number stays.
-void keep_bits(int bits, std::int64_t count, double* values);
-
 /// Elements of an array, as doubles.
 void to_doubles(const void* data, ScalarType type, std::int64_t first, std::int64_t count,
                 double* to);

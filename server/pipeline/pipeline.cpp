@@ -129,6 +129,7 @@ void Pipeline::check_with(const model::Model& model, ArrayChecks::Wanted wanted)
     if (!is_whole) wanted.kept_apart.insert(number);
   }
   checks_.emplace(model, wanted);
+  storing_.emplace(model);
 }
 
 void Pipeline::trace_with(Trace* trace) {
@@ -225,6 +226,9 @@ void Pipeline::derive(Iteration* iteration, PipelineResult* result) {
   Derivation::Wrong wrong = derivation_->add_to(iteration);
   for (BlockProblem& each : wrong.problems) result->problems.push_back(std::move(each));
   for (Finding& each : wrong.findings) result->findings.push_back(std::move(each));
+  if (storing_) {
+    for (Finding& each : storing_->check(*iteration)) result->findings.push_back(std::move(each));
+  }
   hooks_.derived(*iteration);
 }
 

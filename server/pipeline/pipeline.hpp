@@ -20,6 +20,7 @@
 #include "lib/shm/layout.hpp"
 #include "server/derive/derivation.hpp"
 #include "server/pipeline/coverage/array_checks.hpp"
+#include "server/pipeline/coverage/storing_check.hpp"
 #include "server/pipeline/lanes.hpp"
 #include "server/pipeline/store_node.hpp"
 #include "server/pipeline/work_queue.hpp"
@@ -123,6 +124,7 @@ class Pipeline final {
   std::vector<int> steps_;  // by store: see model::ProductFlow
   Hooks hooks_;
   std::optional<ArrayChecks> checks_;
+  std::optional<StoringCheck> storing_;
   std::unique_ptr<Derivation> derivation_;
   WorkQueue queue_;
   Crews crews_;

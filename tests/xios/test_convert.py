@@ -69,6 +69,20 @@ def test_a_level_of_compression_is_said_where_it_is_not_that_of_the_file(tmp_pat
     assert made.all("store")["daily"] == {"type": "hdf5", "file": "daily.h5", "compression": "deflate:4", "append": "true"}
 
 
+def test_numbers_of_two_bytes_are_packed(tmp_path):
+    fields = '<field id="sst" grid_ref="surface" prec="2" scale_factor="0.01" add_offset="273.15"/>' \
+             '<field id="count" grid_ref="surface" prec="2"/><field id="odd" grid_ref="surface" prec="4" scale_factor="0.1"/>'
+    made = made_of(tmp_path, fields, daily('<field field_ref="sst"/><field field_ref="count"/><field field_ref="odd"/>'))
+    said = {name: {key: made.variables[name].get(key) for key in ("store-type", "scale", "offset")} for name in ("sst", "count", "odd")}
+    assert said["sst"] == {"store-type": "int16", "scale": "0.01", "offset": "273.15"}
+    assert said["count"] == {"store-type": "int16", "scale": None, "offset": None}
+    assert said["odd"] == {"store-type": "float", "scale": None, "offset": None}
+    assert 'scale_factor and add_offset without prec="2": values are stored as they are (at iodef.xml:' in made.said
+    (tmp_path / "leat.xml").write_text(made.text)
+    result = leat("check", "leat.xml", "--explain", "sst", cwd=tmp_path)
+    assert result.returncode == 0 and "-54.52 to 600.82" in result.stdout, result.stdout + result.stderr
+
+
 def test_files_inherit_from_their_groups(tmp_path):
     files = """<file_group id="g" output_freq="1mo" compression_level="2" enabled=".TRUE.">
       <file id="f" name="out" name_suffix="_T"><field field_ref="sst"/></file></file_group>

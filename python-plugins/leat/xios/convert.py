@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the files of a context have in them, as variables that Leat writes or makes."""
 
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ _PLAIN = re.compile(r"'[^']*'")
 _NAMES = re.compile(r"'(raw|made)/([^']*)'")
 _STANDARD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*( [a-z_]+)?", re.ASCII)
 _LONGEST = 10000
-_STORE_TYPES = {"4": "float", "8": "double"}
+_STORE_TYPES = {"2": "int16", "4": "float", "8": "double"}
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Made:
     operation: str
     every: str
     attributes: dict
-    store_type: str = ""
+    stored: dict = field(default_factory=dict)  # attributes that say how values are put down
     compression: str = ""
     select: str = ""
     reduce: str = ""
@@ -215,11 +216,31 @@ class Converter:
             operation = "instant"
         if operation != "instant" and not over_each and attributes.get("freq_op") and self._freq_op(element)[0] != "1":
             self.report.without_equal(element.place, f'freq_op of operation="{attributes["operation"]}"', "all iterations count")
-        if attributes.get("prec", "8") not in _STORE_TYPES:
-            self.report.without_equal(element.place, f'prec="{attributes["prec"]}"', "values are stored as double")
         file.variables.append(Made(self._name_of(element), expr, operation, every[0], self._words(element, attributes),
-                                   _STORE_TYPES.get(attributes.get("prec", "8"), ""), self._own_compression(attributes, file)))
+                                   self._stored(element, attributes), self._own_compression(attributes, file)))
         return None
+
+    def _stored(self, element, attributes):
+        """Numbers of 2 bytes are packed, with a scale and an offset."""
+        precision = attributes.get("prec", "8")
+        stored = {"store-type": _STORE_TYPES.get(precision, "")}
+        if precision not in _STORE_TYPES:
+            self.report.without_equal(element.place, f'prec="{precision}"', "values are stored as double")
+        packed = {name: self._real(element, attributes[of]) for name, of in (("scale", "scale_factor"), ("offset", "add_offset"))
+                  if attributes.get(of)}
+        if packed and precision != "2":
+            self.report.without_equal(element.place, 'scale_factor and add_offset without prec="2"', "values are stored as they are")
+            return stored
+        return {**stored, **packed}
+
+    def _real(self, element, text):
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise Wrong(element.place, f'field "{self._name_of(element)}": "{text}" is no number to scale by')
+        return text.strip()
 
     @staticmethod
     def _own_compression(attributes, file):

@@ -25,7 +25,7 @@ _READ = {
     "simulation": "", "context": "start_date time_origin calendar_type timestep",
     "calendar": "type start_date time_origin timestep comment",
     "field": "name standard_name long_name comment unit operation freq_op level prec expr enabled grid_ref domain_ref axis_ref "
-             "scalar_ref field_ref group_ref cell_methods compression_level",
+             "scalar_ref field_ref group_ref cell_methods compression_level add_offset scale_factor",
     "file": "name name_suffix description output_freq output_level enabled mode compression_level append group_ref",
     "axis": "name dim_name n_glo axis_ref group_ref", "scalar": "name scalar_ref group_ref",
     "domain": "name dim_i_name dim_j_name ni_glo nj_glo type domain_ref group_ref",
@@ -40,7 +40,7 @@ _LOST = (
     ("field", "default_value", "a value that is missing is NaN, or the _FillValue of its type"),
     ("field", "detect_missing_value", "what is NaN in one time step is NaN in the mean"),
     ("field", "freq_offset", "values are taken in the iteration that is due"),
-    ("field", "valid_min valid_max add_offset scale_factor cell_methods_mode ts_enabled ts_split_freq",
+    ("field", "valid_min valid_max cell_methods_mode ts_enabled ts_split_freq",
      "files have no such attribute"),
     ("field", "compression_type compression_params", "give the variable or the store compression="),
     ("file", "split_freq split_freq_format split_start_offset split_end_offset split_last_date",

@@ -130,7 +130,7 @@ def _variable(made, more):
     operation = {} if made.operation == "instant" else {"operation": made.operation}
     every = {} if made.every == "1" and made.operation == "instant" else {"every": made.every}
     return _element("variable", name=made.name, expr=made.expr, select=made.select, reduce=made.reduce, **operation, **every,
-                    **{"store-type": made.store_type}, **made.attributes, compression=made.compression, **more)
+                    **made.stored, **made.attributes, compression=made.compression, **more)
 
 
 def _stores(converter):

@@ -39,6 +39,7 @@ void describe_layout(const Dataset& dataset, const leat_variable& variable, std:
 void describe(const Dataset& dataset, const leat_run& run, const leat_variable& variable,
               hid_t type, const std::vector<std::uint8_t>& fill) {
   describe_variable(dataset.id(), variable);
+  describe_storing(dataset.id(), variable);
   const std::string axis = axis_of(run, variable);
   if (!axis.empty()) set_attribute(dataset.id(), "axis", axis);
   if (is_coordinate_variable(variable)) return;  // CF: coordinates have no missing values

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "lib/model/seen_fields.hpp"
+#include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
@@ -128,6 +130,21 @@ void describe_run_anew(hid_t file, const leat_run& run) {
 
 void describe_variable(hid_t dataset, const leat_variable& variable) {
   model::each_seen_field_of_Variable(SetAttribute{dataset}, variable);
+}
+
+StoredAs stored_as(const leat_variable& variable) {
+  return leat::stored_as(std::span(variable.options, variable.option_count));
+}
+
+void describe_storing(hid_t dataset, const leat_variable& variable) {
+  const StoredAs as = stored_as(variable);
+  if (as.is_packed()) {
+    set_attribute(dataset, "scale_factor", std::vector<double>{as.scale});
+    set_attribute(dataset, "add_offset", std::vector<double>{as.offset});
+  }
+  const std::string error = option(variable.options, variable.option_count, kErrorIn);
+  if (!error.empty())
+    set_attribute(dataset, "ancillary_variables", error.substr(error.rfind('/') + 1));
 }
 
 struct DescribedRun::Reader {

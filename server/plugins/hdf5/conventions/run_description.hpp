@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/stored_as.hpp"
 #include "server/include/plugin.h"
 #include "server/plugins/hdf5/base/objects.hpp"
 
@@ -22,6 +23,13 @@ void describe_run_anew(hid_t file, const leat_run& run);
 
 /// What of a variable stands at its dataset as attributes, by lib/model/fields.def: `units`, `long_name`, those of the CF conventions.
 void describe_variable(hid_t dataset, const leat_variable& variable);
+
+/// The option of a variable that names another one, which has the error of storing it.
+inline constexpr char kErrorIn[] = "error-in";
+/// What values are made of those in the dataset, by the CF conventions: "scale_factor", "add_offset"; and where their error is.
+void describe_storing(hid_t dataset, const leat_variable& variable);
+/// How its values are stored; as they are without options that say so.
+StoredAs stored_as(const leat_variable& variable);
 
 /// The run as one server has it that has all of its ranks: node_ranks is ranks, first_rank is 0.
 class DescribedRun {

@@ -58,7 +58,11 @@ Facts facts_of(const leat_run& run, const leat_variable& variable) {
     dimensions += (d > 0 ? ", " : "") + std::string(variable.dimension[d].name) +
                   (variable.dimension[d].varying ? " (of any length)" : "");
   const leat_mesh* const mesh = leat_variable_mesh(&run, &variable);
+  const StoredAs as = stored_as(variable);
   return {{"type", type_name(variable.type)},
+          {"scale", as.is_packed() ? in_words(as.scale) : "none"},
+          {"offset", as.is_packed() ? in_words(as.offset) : "none"},
+          {"keep-bits", as.keep_bits > 0 ? std::to_string(as.keep_bits) : "all"},
           {"dimensions", "(" + dimensions + ")"},
           {"global array", yes_or_no(variable.has_global != 0)},
           {"time-varying", yes_or_no(variable.time_varying != 0)},

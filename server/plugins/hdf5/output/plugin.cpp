@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store as a plugin: what the server looks for in the library.
+#include <algorithm>
 #include <stdexcept>
 #include <variant>
 
 #include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/output/damaris_store.hpp"
 #include "server/plugins/hdf5/output/file_count.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/output/own_hdf5.hpp"
 #include "server/plugins/hdf5/output/shared_store.hpp"
 #include "server/plugins/hdf5/output/store.hpp"
+#include "server/plugins/hdf5/output/stored_form.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -17,15 +20,19 @@ namespace {
 // Of the layout that the options ask for.
 class ChosenStore {
  public:
-  ChosenStore(const leat_run& run, Host host) : store_(chosen(run, host)) {}
+  ChosenStore(const leat_run& run, Host host)
+      : form_(run, !is_damaris(run)), store_(chosen(form_.run(), host)) {}
   void iteration(const leat_iteration_data& data) {
-    std::visit([&data](auto& store) { store.iteration(data); }, store_);
+    const leat_iteration_data& stored = form_.of(data);
+    std::visit([&stored](auto& store) { store.iteration(stored); }, store_);
   }
   void close() {
     std::visit([](auto& store) { store.close(); }, store_);
   }
   static std::string check(const leat_run& run) {
-    check_options(run);
+    const StoredForm form(run, !is_damaris(run));
+    check_options(form.run());
+    check_packed(form.run());
     return why_not_own_hdf5(run);
   }
   static bool makes_whole(const leat_run& run, std::uint64_t variable) {
@@ -39,6 +46,24 @@ class ChosenStore {
   using Any = std::variant<Store, SharedStore, DamarisStore>;
   static bool is_damaris(const leat_run& run) {
     return option(run.options, run.option_count, kLayout) == kDamarisLayout;
+  }
+  // Who reads coordinates, and files of Damaris, makes no values of whole numbers.
+  static void check_packed(const leat_run& run) {
+    for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+      const leat_variable& variable = *leat_variable_at(&run, i);
+      if (!stored_as(variable).is_packed()) continue;
+      const std::string whose = std::string("variable \"") + variable.name + "\" has scale=\"...\"";
+      if (is_damaris(run))
+        throw std::runtime_error(whose +
+                                 ", which files of layout=\"damaris\" have no room for: take "
+                                 "one of them away");
+      for (std::uint64_t m = 0; m < leat_run_mesh_count(&run); ++m) {
+        const leat_mesh& mesh = *leat_mesh_at(&run, m);
+        if (std::count(mesh.coordinate, mesh.coordinate + mesh.coordinate_count, i) > 0)
+          throw std::runtime_error(whose + ", and is a coordinate of the mesh \"" + mesh.name +
+                                   "\": take scale away");
+      }
+    }
   }
   // Damaris' one file of all ranks has an iteration; here it has all of them. The order of select-file is one of files of one server.
   static bool is_one_file_of_several_nodes(const leat_run& run) {
@@ -71,6 +96,7 @@ class ChosenStore {
     return Any(std::in_place_type<Store>, run, host);
   }
 
+  StoredForm form_;  // outlives the store
   Any store_;
 };
 

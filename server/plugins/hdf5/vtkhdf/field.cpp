@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 
 namespace leat::hdf5::vtk {
@@ -101,6 +102,8 @@ std::string why_vtk_cannot(const leat_variable& variable) {
   if (!why.empty()) return why;
   if (!variable.has_global && varies_in_shape(variable, 1))
     return "each of its blocks has a shape of its own";
+  if (stored_as(variable).is_packed())
+    return "it is stored as whole numbers (scale=\"...\"), of which VTK makes no values";
   return "";
 }
 
