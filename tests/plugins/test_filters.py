@@ -77,6 +77,57 @@ def test_zfp_keeps_the_size_or_the_error_that_was_asked_for(tmp_path, all_filter
         assert stored >= 0.9 * float(mode[5:]) / 8 * wanted.size
 
 
+def error_in(path, name="v_error"):
+    with h5py.File(path) as file:
+        return file[name][:] if name in file else None
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("mode", ["rate=8", "rate=16.5", "accuracy=1e-3", "precision=20"])
+def test_the_error_of_zfp_stands_beside_it(tmp_path, all_filters, mode, dtype):
+    wanted = write_smooth(tmp_path, f"zfp:{mode}", dtype)
+    got, _, _, _, _ = read(tmp_path / "run.h5")
+    differences = np.abs(got.astype("f8") - wanted.astype("f8")).reshape(3, -1).max(axis=1)
+    assert differences.min() > 0 and same_bits(error_in(tmp_path / "run.h5"), differences)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["v"].attrs["ancillary_variables"] == b"v_error"
+
+
+def test_a_writer_that_is_killed_is_followed_by_one_that_goes_on_with_the_errors(tmp_path, all_filters):
+    variables = [variable("v", "f8", ["y", "x"], options={"compression": "zfp:accuracy=1e-3"})]
+    for first in (0, 3, 5):
+        plugin = Plugin(tmp_path, variables, resumed=int(first > 0))
+        for i in range(first, first + 3):  # those that the dead one had stored come again
+            plugin.must(i, plugin.smooth_block(0, SHAPE, i))
+        plugin.finish() if first == 5 else plugin.kill()
+    got, _, _, _, _ = read(tmp_path / "run.h5")
+    wanted = np.array([smooth_array(SHAPE, "f8", i) for i in range(8)])
+    assert same_bits(error_in(tmp_path / "run.h5"), np.abs(got - wanted).reshape(8, -1).max(axis=1))
+
+
+def test_of_several_variables_each_has_its_own_error(tmp_path, all_filters):
+    """Of blocks of a global array, with a block that is missing, and a NaN: what is not compressed has no error."""
+    plugin = Plugin(tmp_path, [variable(name, "f8", ["y", "x"], **{"global": 1}) for name in ("v", "w")], ranks=2,
+                    options={"compression": "zfp:accuracy=1e-3"})
+    for i in range(4):
+        blocks = [plugin.smooth_block(number, (33, 50), i + 5 * number + r, rank=r, position=[33 * r, 0], **{"global": (66, 50)},
+                                      **({"nan": 7} if i == 2 else {})) for number in range(2) for r in range(2)]
+        plugin.must(i, *(blocks if i != 3 else blocks[1:]), complete=int(i != 3))
+    plugin.finish()
+    for number, name in enumerate(("v", "w")):
+        got, _, _, _, _ = read(tmp_path / "run.h5", name)
+        wanted = np.array([np.concatenate([smooth_array((33, 50), "f8", i + 5 * number + r) for r in range(2)]) for i in range(4)])
+        differences = np.nanmax(np.abs(got - wanted).reshape(4, -1), axis=1)
+        errors = error_in(tmp_path / "run.h5", f"{name}_error")
+        assert same_bits(errors, differences) and errors[0] > 0 and errors[2] == 0
+
+
+@pytest.mark.parametrize("compression", ["deflate:4", "zfp:reversible"])
+def test_what_loses_nothing_has_no_error_beside_it(tmp_path, all_filters, compression):
+    write_smooth(tmp_path, compression)
+    assert error_in(tmp_path / "run.h5") is None
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_a_nan_does_not_spoil_the_values_beside_it(tmp_path, all_filters, dtype):
     """zfp would make of its neighbours whatever comes: the chunk is stored as it is, and the others are not."""

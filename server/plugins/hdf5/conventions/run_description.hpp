@@ -26,6 +26,7 @@ void describe_variable(hid_t dataset, const leat_variable& variable);
 
 /// The option of a variable that names another one, which has the error of storing it.
 inline constexpr char kErrorIn[] = "error-in";
+inline constexpr char kErrorOf[] = "error-of";  ///< of that one: it names the first
 /// What values are made of those in the dataset, by the CF conventions: "scale_factor", "add_offset"; and where their error is.
 void describe_storing(hid_t dataset, const leat_variable& variable);
 /// How its values are stored; as they are without options that say so.

@@ -298,6 +298,7 @@ std::vector<StoredFilter> filters_of(hid_t creation) {
 namespace {
 
 H5Z_func_t filter_of_library;
+thread_local ErrorOfZfp* meter = nullptr;
 
 template <class Float>
 bool all_finite(const void* data, std::size_t bytes) {
@@ -320,11 +321,28 @@ bool is_for_zfp(std::size_t count, const unsigned* values, const void* data, std
   return all_finite<float>(data, bytes) && all_finite<double>(data, bytes);
 }
 
+// A filter replaces the memory that it is given, as HDF5 does.
+void measure(std::size_t count, const unsigned* values, const std::vector<char>& given,
+             const void* compressed, std::size_t bytes) {
+  void* data = H5allocate_memory(bytes, false);
+  if (!data) return;
+  std::memcpy(data, compressed, bytes);
+  std::size_t room = bytes;
+  const std::size_t made = filter_of_library(H5Z_FLAG_REVERSE, count, values, bytes, &room, &data);
+  if (made >= given.size()) meter->look(given.data(), data, given.size());
+  H5free_memory(data);
+}
+
 std::size_t guarded(unsigned flags, std::size_t count, const unsigned* values, std::size_t bytes,
                     std::size_t* room, void** data) {
   const bool reads = (flags & H5Z_FLAG_REVERSE) != 0;
   if (!reads && !is_for_zfp(count, values, *data, bytes)) return 0;
-  return filter_of_library(flags, count, values, bytes, room, data);
+  if (reads || !meter) return filter_of_library(flags, count, values, bytes, room, data);
+  const auto* const from = static_cast<const char*>(*data);
+  const std::vector<char> given(from, from + bytes);
+  const std::size_t made = filter_of_library(flags, count, values, bytes, room, data);
+  if (made > 0) measure(count, values, given, *data, made);
+  return made;
 }
 
 // The class of zfp when it is this library that has it.
@@ -368,6 +386,38 @@ void guard_zfp() {
     return check(H5Zregister(&ours), "the filter zfp");
   }();
   (void)done;
+}
+
+namespace {
+
+template <class Float>
+double largest_difference(const void* given, const void* expanded, std::size_t bytes) {
+  const auto *a = static_cast<const unsigned char*>(given),
+             *b = static_cast<const unsigned char*>(expanded);
+  double largest = 0;
+  for (std::size_t i = 0; i + sizeof(Float) <= bytes; i += sizeof(Float)) {
+    Float was, is;
+    std::memcpy(&was, a + i, sizeof was);
+    std::memcpy(&is, b + i, sizeof is);
+    largest = std::max(largest, std::abs(static_cast<double>(was) - static_cast<double>(is)));
+  }
+  return largest;
+}
+
+}  // namespace
+
+bool is_lossy(const Compression& compression) {
+  return compression.is_zfp() && compression.text != "zfp:reversible";
+}
+
+ErrorOfZfp::ErrorOfZfp(std::uint32_t leat_scalar) : type_(leat_scalar) { meter = this; }
+
+ErrorOfZfp::~ErrorOfZfp() { meter = nullptr; }
+
+void ErrorOfZfp::look(const void* given, const void* expanded, std::size_t bytes) {
+  const double now = type_ == LEAT_FLOAT32 ? largest_difference<float>(given, expanded, bytes)
+                                           : largest_difference<double>(given, expanded, bytes);
+  largest_ = std::max(largest_, now);
 }
 
 }  // namespace leat::hdf5

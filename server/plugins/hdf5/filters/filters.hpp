@@ -79,4 +79,25 @@ std::vector<StoredFilter> filters_of(hid_t creation);
 /// chunks those are. For all files of this process, until it ends. Throws when zfp is not there.
 void guard_zfp();
 
+// What a filter loses.
+
+/// Whether values that come back from it may be others.
+bool is_lossy(const Compression& compression);
+
+/// While it lives, what zfp makes of chunks of this type is expanded at once, in this thread, and compared with what it was given: what
+/// readers will see, whichever chunks it is in.
+class ErrorOfZfp {
+ public:
+  explicit ErrorOfZfp(std::uint32_t leat_scalar);
+  ErrorOfZfp(const ErrorOfZfp&) = delete;
+  ~ErrorOfZfp();
+  /// The largest difference so far.
+  double largest() const { return largest_; }
+  void look(const void* given, const void* expanded, std::size_t bytes);
+
+ private:
+  std::uint32_t type_;
+  double largest_ = 0;
+};
+
 }  // namespace leat::hdf5

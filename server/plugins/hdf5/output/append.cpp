@@ -163,7 +163,9 @@ std::vector<Named> variables_of(const leat_run& run) {
   std::vector<Named> all;
   for (std::uint64_t i = 0; i < run.variable_count; ++i) {
     const leat_variable& variable = *leat_variable_at(&run, i);
-    all.push_back({variable.name, facts_of(run, variable)});
+    // Another compression is no other model.
+    if (option(variable.options, variable.option_count, kErrorOf).empty())
+      all.push_back({variable.name, facts_of(run, variable)});
   }
   return all;
 }

@@ -21,7 +21,7 @@ namespace {
 class ChosenStore {
  public:
   ChosenStore(const leat_run& run, Host host)
-      : form_(run, !is_damaris(run)), store_(chosen(form_.run(), host)) {}
+      : form_(form_of(run)), store_(chosen(form_.run(), host)) {}
   void iteration(const leat_iteration_data& data) {
     const leat_iteration_data& stored = form_.of(data);
     std::visit([&stored](auto& store) { store.iteration(stored); }, store_);
@@ -30,7 +30,7 @@ class ChosenStore {
     std::visit([](auto& store) { store.close(); }, store_);
   }
   static std::string check(const leat_run& run) {
-    const StoredForm form(run, !is_damaris(run));
+    const StoredForm form = form_of(run);
     check_options(form.run());
     check_packed(form.run());
     return why_not_own_hdf5(run);
@@ -46,6 +46,10 @@ class ChosenStore {
   using Any = std::variant<Store, SharedStore, DamarisStore>;
   static bool is_damaris(const leat_run& run) {
     return option(run.options, run.option_count, kLayout) == kDamarisLayout;
+  }
+  static StoredForm form_of(const leat_run& run) {
+    check_options(run);
+    return StoredForm(run, !is_damaris(run));
   }
   // Who reads coordinates, and files of Damaris, makes no values of whole numbers.
   static void check_packed(const leat_run& run) {

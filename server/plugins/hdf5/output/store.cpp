@@ -14,6 +14,7 @@
 #include "server/plugins/hdf5/conventions/ledger.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/output/filter_errors.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/output/product_group.hpp"
@@ -184,7 +185,13 @@ std::string Store::write_variables(std::vector<SoundBlocks>* all, Lent* lent) {
   std::string errors;
   int failed = 0;
   for (SoundBlocks& blocks : *all) {
-    const std::string error = write_variable(&blocks);
+    const FilterErrors lost(run_, blocks.variable);
+    std::string error = write_variable(&blocks);
+    try {
+      lost.tell(root_, *all);
+    } catch (const std::exception& e) {
+      if (error.empty()) error = e.what();
+    }
     if (!error.empty() && ++failed <= kMostNamed) add_error(&errors, error);
   }
   if (failed > kMostNamed)

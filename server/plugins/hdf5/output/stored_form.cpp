@@ -7,6 +7,7 @@
 
 #include "server/plugins/hdf5/arrays/blocks.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
+#include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -39,8 +40,12 @@ bool fills_its_extents(const leat_variable& variable, const leat_block& block,
 StoredForm::StoredForm(const leat_run& run, bool has_errors) : given_(run), run_(copy_of(run)) {
   for (std::uint32_t i = 0; i < run.variable_count; ++i)
     variables_.push_back(copy_of(*leat_variable_at(&run, i)));
-  for (std::uint32_t i = 0; i < run.variable_count; ++i)
-    if (stored_as(variables_[i]).is_any()) change(i);
+  for (std::uint32_t i = 0; i < run.variable_count; ++i) {
+    const leat_variable& each = variables_[i];
+    const bool is_changed = stored_as(each).is_any();
+    if (is_changed || (has_errors && each.time_varying && is_lossy(compression_of(run, each))))
+      change(i);
+  }
   for (auto& [number, changed] : changed_)
     if (has_errors) add_errors_of(number);
   run_.variables = variables_.data();
@@ -53,7 +58,7 @@ void StoredForm::change(std::uint32_t number) {
   Changed& changed = changed_[number];
   changed.as = stored_as(variable);
   changed.from = variable.type;
-  variable.type = static_cast<std::uint32_t>(changed.as.type);
+  if (changed.as.is_any()) variable.type = static_cast<std::uint32_t>(changed.as.type);
 }
 
 std::string StoredForm::free_name(std::string wished) const {
@@ -80,6 +85,9 @@ void StoredForm::add_errors_of(std::uint32_t number) {
   errors.type = LEAT_FLOAT64;
   errors.time_varying = of.time_varying;
   errors.mesh = -1;
+  options_.emplace_back(1, leat_option{kErrorOf, of.name});
+  errors.options = options_.back().data();
+  errors.option_count = 1;
   errors.standard_name = errors.cell_methods = errors.comment = "";
   changed_.at(number).error_at = static_cast<std::int64_t>(variables_.size());
   variables_.push_back(errors);
@@ -96,7 +104,8 @@ const leat_iteration_data& StoredForm::of(const leat_iteration_data& data) {
     blocks_.push_back(copy_of(block));
     const auto changed = changed_.find(block.variable);
     if (changed == changed_.end()) continue;
-    const StoringLoss loss = store(changed->second, &blocks_.back());
+    StoringLoss loss;
+    if (changed->second.as.is_any()) loss = store(changed->second, &blocks_.back());
     if (changed->second.error_at >= 0) losses[changed->second.error_at].add(loss);
   }
   for (const auto& [variable, loss] : losses) add_error(variable, loss.error);
@@ -140,6 +149,10 @@ void StoredForm::add_error(std::int64_t variable, double error) {
   block.data = &errors_.back();
   block.bytes = sizeof(double);
   blocks_.push_back(block);
+}
+
+void add_to_error(const leat_block& errors, double more) {
+  *static_cast<double*>(const_cast<void*>(errors.data)) += more;
 }
 
 }  // namespace leat::hdf5

@@ -2,8 +2,9 @@
 // The run as files have it: variables that are stored as something else (lib/base/stored_as.hpp) have the type of that, and blocks with such
 // values. What writes files knows nothing of it.
 //
-// Beside such a variable stands another one, "<variable>_error": a number for each iteration, the largest difference between what is stored
-// and what was given, of the blocks of this server. As any other variable it is right in each row that is there, whoever wrote it.
+// Beside such a variable, and one whose filter loses something, stands another one, "<variable>_error": a number for each iteration, the
+// largest difference between what is stored and what was given, of the blocks of this server. As any other variable it is right in each row
+// that is there, whoever wrote it.
 #pragma once
 
 #include <cstdint>
@@ -54,5 +55,8 @@ class StoredForm {
   std::size_t rooms_used_ = 0;
   std::deque<double> errors_;
 };
+
+/// Of a block of such a variable: more is lost, by what comes after this.
+void add_to_error(const leat_block& errors, double more);
 
 }  // namespace leat::hdf5
