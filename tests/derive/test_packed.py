@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 import h5py
 import netCDF4
@@ -13,6 +14,7 @@ import xarray
 from arrays_run import write_arrays
 from derived_run import NX, NY, by_rank, fields, run, stored, text
 from leat_run import BUILD, same_bits
+from stored_blocks import stored_ranks
 
 SCALE, OFFSET = 0.01, 273.15
 PACKED = f'<variable name="a" expr="u" store-type="int16" scale="{SCALE}" offset="{OFFSET}"/>'
@@ -124,6 +126,39 @@ def look(ds, ctx):
         assert same_bits(np.load(tmp_path / f"a{i}.npy"), whole["u"][i])
 
 
+def test_a_replay_has_values_too(tmp_path):
+    whole = warm(3)
+    whole["u"][1, 2, 3] = np.nan
+    run(tmp_path, PACKED, whole)
+    (tmp_path / "look.py").write_text('''
+import numpy as np
+
+def process(ds, ctx):
+    assert "a_error" not in ds
+    ctx.store("a", np.asarray(ds["a"].values), dims=["y", "x"])
+''')
+    done = subprocess.run([BUILD / "bin/leat", "replay", "run.h5", "look.py", "--output", "again", "--interpreter", sys.executable],
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "again/look.h5") as file:
+        found = file["a"][:]
+    code = codes(whole["u"])
+    assert np.array_equal(found, np.where(code == -32768, np.nan, code * SCALE + OFFSET), equal_nan=True)
+
+
+def test_vtk_and_xdmf_leave_them_out_and_say_so(tmp_path):
+    whole = warm(2)
+    mesh = '<mesh name="plate" type="uniform" origin="0,0" spacing="1,1"/>'
+    log = run(tmp_path, mesh + PACKED.replace("/>", ' mesh="plate"/>') + '<variable name="b" expr="u" mesh="plate"/>', whole)
+    with h5py.File(tmp_path / "run.h5") as file:
+        shown = []
+        file["VTKHDF"].visit(lambda name: shown.append(name.rpartition("/")[2]))
+        assert "b" in shown and "a" not in shown, log
+    done = subprocess.run([BUILD / "bin/leat", "xdmf", "run.h5"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and 'variable "a": it is stored as whole numbers' in done.stdout, done
+    assert "run.h5:/b" in (tmp_path / "run.xmf").read_text()
+
+
 @pytest.mark.parametrize("store_type, bits", [("float", 12), ("float", 23), ("double", 20)])
 def test_rounded_values_have_their_error_beside_them_and_scripts_have_them_whole(tmp_path, store_type, bits):
     whole = fields(3)
@@ -173,6 +208,37 @@ def test_several_servers_have_them_in_their_view(tmp_path):
         found = file["a_error"][:].reshape(-1)
         by_server = [errors(half, codes(half) * SCALE + OFFSET) for half in np.split(whole["u"], 2, axis=2)]
         assert sorted(found.tolist()) == sorted(np.concatenate(by_server).tolist())
+
+
+@pytest.mark.parametrize("store, servers", [('runs="sync"', 1), ('files="1"', 2), ('durability="iteration" compression="deflate:1"', 1)])
+def test_stores_of_other_kinds_have_them(tmp_path, store, servers):
+    whole = warm(4)
+    run(tmp_path, PACKED, whole, 4, store=f'<store name="out" type="hdf5" {store}/>', cores=f'{servers}" servers="{servers}')
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["a"][:], codes(whole["u"])) and file["a"].attrs["scale_factor"].item() == SCALE
+        halves = np.split(whole["u"], servers, axis=2)
+        wanted = np.concatenate([errors(half, codes(half) * SCALE + OFFSET) for half in halves])
+        assert sorted(file["a_error"][:].ravel().tolist()) == sorted(wanted.tolist())
+
+
+def test_lists_of_any_length_and_other_ghosts(tmp_path):
+    """Blocks without a place in a global array, of another length in each iteration, one of them empty."""
+    lists = [[np.random.default_rng(i + 5 * rank).normal(280, 9, 3 * i * (rank + 1)) for i in range(3)] for rank in range(2)]
+    derived = """<layout name="list" type="double" dimensions="?"/><variable name="w" layout="list" store="none"/>
+      <variable name="p" expr="w" store-type="uint16" scale="0.01" offset="100"/>"""
+    ranks = by_rank(warm(3), 2)
+    for arrays, own in zip(ranks, lists):
+        arrays.update({("w", i): values for i, values in enumerate(own)})
+    write_arrays(tmp_path, text(derived, 2), ranks)
+    with h5py.File(tmp_path / "run.h5") as file:
+        for i in range(3):
+            found = stored_ranks(file, "p", i)
+            for rank in range(2):
+                if lists[rank][i].size:
+                    assert same_bits(found[rank], codes(lists[rank][i], 0.01, 100, "u2")), (i, rank)
+            values = np.concatenate([own[i] for own in lists])
+            error = np.abs(codes(values, 0.01, 100, "u2") * 0.01 + 100 - values).max() if values.size else 0
+            assert file["p_error"][i] == error
 
 
 def test_servers_that_are_killed_leave_the_same_file(tmp_path):

@@ -326,6 +326,8 @@ def _why_not(variable):
     why = why_no_name(variable.name) or NO_ARRAY.get(variable.dtype.kind, "")
     if not why and not variable.has_global and any(d.varying for d in variable.dimensions[1:]):
         why = "each of its blocks has a shape of its own"
+    if not why and variable.is_packed:
+        why = "it is stored as whole numbers, of which VTK makes no values"
     return why
 
 

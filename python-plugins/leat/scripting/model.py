@@ -39,17 +39,28 @@ class Variable:
     mesh: Mesh = None
     nodal: bool = False     # values lie on the nodes of the mesh, else between them
     attributes: dict = field(default_factory=dict)  # as of the dataset in a file: "units", "long_name", those of the CF conventions
+    options: dict = field(default_factory=dict)     # for the store, as texts; known where it is one of a file
 
     @classmethod
     def from_json(cls, number, told, meshes):
         return cls(number, told["name"], np.dtype(_TYPES[told["type"]]),
                    [Dimension.from_json(d) for d in told.get("dims", [])], bool(told.get("global", 0)),
                    bool(told.get("time_varying", 1)), meshes[told["mesh"]] if "mesh" in told else None,
-                   told.get("centering") == _NODAL, _attributes(told))
+                   told.get("centering") == _NODAL, _attributes(told), told.get("options", {}))
 
     @property
     def unit(self):
         return self.attributes.get("units", "")
+
+    @property
+    def is_packed(self):
+        """In a file it has whole numbers that stand for the values."""
+        return "scale" in self.options
+
+    @property
+    def is_of_errors(self):
+        """The store has made it."""
+        return "error-of" in self.options
 
     @property
     def varies(self):

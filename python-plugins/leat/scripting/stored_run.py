@@ -29,7 +29,7 @@ class StoredRun:
         self.model = Model.from_json(said, str(path))
         datasets = _datasets_in(self.file)
         self._stored = {name: StoredVariable(self, self.model.by_name[name], dataset) for name, dataset in datasets.items()
-                        if "leat_layout" in dataset.attrs and name in self.model.by_name}
+                        if "leat_layout" in dataset.attrs and name in self.model.by_name and not self.model.by_name[name].is_of_errors}
         if not self._stored:
             raise CannotRead(f"{path} has no variables that could be replayed: its run has written nothing")
         self.model.by_name = {name: stored.variable for name, stored in self._stored.items()}
@@ -96,6 +96,9 @@ class StoredVariable:
         self.had_ghosts = "leat_ghosts" in data.attrs
         for dimension in variable.dimensions:
             dimension.low = dimension.high = 0
+        self._missing = variable.fill
+        if variable.is_packed:
+            variable.dtype = np.dtype("f8")
         self._rows = variable.time_varying
         self._written = self._table("_written")
         self._blocks = None  # a single one is all that each iteration has
@@ -124,19 +127,19 @@ class StoredVariable:
         shapes = self._table("_global")
         if shapes is not None:
             shape = [int(n) for n in (shapes[row] if self._rows else shapes[()])]
-        return _read_only(self._data[self._at(row, tuple(slice(0, n) for n in shape))])
+        return self._values(self._at(row, tuple(slice(0, n) for n in shape)))
 
     def blocks(self, row):
         """Blocks of the other variables, by rank and block."""
         if self._blocks is None:
-            return [_block(0, 0, _read_only(self._data[self._at(row, ())]))]
+            return [_block(0, 0, self._values(self._at(row, ())))]
         return sorted(self._in_table(self._blocks.records(row)), key=lambda b: (b.rank, b.block))
 
     def _in_table(self, here):
         """Of these blocks those that it has."""
         is_list, table = self.layout == "varying", self._blocks
         first = int(self._starts[here.start]) if is_list else here.start
-        data = _read_only(self._data[first:int(self._starts[here.stop]) if is_list else here.stop])
+        data = self._values(slice(first, int(self._starts[here.stop]) if is_list else here.stop))
         extents = None if self._extents is None else self._extents[here]
         for at in np.flatnonzero(self._has[here]):
             at, record = int(at), here.start + int(at)
@@ -148,6 +151,14 @@ class StoredVariable:
             if table.levels is not None:
                 block.level, block.position = int(table.levels[record]), tuple(map(int, table.lows[record]))
             yield block
+
+    def _values(self, at):
+        """As the run had them, but for what packing has made of them."""
+        values = np.asarray(self._data[at])
+        if self.variable.is_packed:
+            scale, offset = (np.asarray(self._data.attrs[name]).item() for name in ("scale_factor", "add_offset"))
+            values = np.where(values == self._missing, np.nan, values * scale + offset)
+        return _read_only(values)
 
     def _at(self, row, rest):
         return ((row,) if self._rows else ()) + rest
