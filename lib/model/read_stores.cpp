@@ -6,6 +6,7 @@
 #include "lib/model/checks.hpp"
 #include "lib/model/read_steps.hpp"
 #include "lib/model/reader.hpp"
+#include "lib/model/splitting.hpp"
 
 namespace leat::model {
 namespace {
@@ -20,8 +21,8 @@ void add_option(ReadContext& context, Store& store, Option option, const SourceL
 
 void read_options(ReadContext& context, Store& store, const XmlElement& element) {
   const Attributes attributes(context, element);
-  for (const char* name : {"file", "folder", "compression", "durability", "append", "files", "keep",
-                           "copy", "tells"}) {
+  for (const char* name : {"file", "folder", "compression", "durability", "append", "files",
+                           "split", "keep", "copy", "tells"}) {
     if (const XmlAttribute* given = attributes.given(name)) {
       store.options.push_back({name, given->value, given->where});
     }
@@ -74,6 +75,38 @@ void check_append(ReadContext& context, const Store& store, const Attributes& at
                   "store \"" + store.name +
                       "\": append=\"true\" goes on in the file that is there, and the option "
                       "exists=\"replace\" removes it; take one of them away");
+}
+
+// "" where files of this length can be made.
+std::string why_no_split(const ReadContext& context, const std::string& text) {
+  const Result<Every> split = parse_split(text);
+  if (!split) return split.error().message;
+  if (split->clock != Every::Clock::simulation) return "";
+  const std::optional<TimeAxis>& time = context.model.time;
+  if (time) return why_no_marks(*split, Calendar(time->unit, time->calendar));
+  return "the simulation says no time: write <time parameter=\"...\"/> into <data>, or give a "
+         "number "
+         "of iterations like \"1000\"";
+}
+
+void check_split(ReadContext& context, const Store& store, const Attributes& attributes) {
+  const std::string split = store.option("split", "");
+  if (!attributes.given("split")) return;
+  const auto refuse = [&](const std::string& why) {
+    context.error(attributes.where("split"),
+                  "store \"" + store.name + "\": split=\"" + split + "\": " + why);
+  };
+  if (!store.type.empty() && store.type != "hdf5")
+    return refuse("a store of type \"" + store.type + "\" makes no such files, only hdf5 does");
+  if (store.option("layout", "") == "damaris")
+    return refuse(
+        "with layout=\"damaris\" each iteration has a file already; take one of them away");
+  if (store.option("files", "node") != "node")
+    return refuse(
+        "files=\"" + store.option("files", "") +
+        "\" is for files that servers write together, which have the whole run; with split each "
+        "server has its own: take one of them away");
+  if (const std::string why = why_no_split(context, split); !why.empty()) refuse(why);
 }
 
 constexpr double kLongestDeferSeconds = 365 * 86400.0;  // as good as for ever
@@ -148,6 +181,7 @@ void read_store(ReadContext& context, const XmlElement& element) {
   read_options(context, store, element);
   check_plugin(context, store, attributes);
   check_append(context, store, attributes);
+  check_split(context, store, attributes);
   warn_of_holes(context, store, attributes);
   if (store.name == "none")
     return context.error(attributes.where("name"),

@@ -131,11 +131,27 @@ class FileScreen {
         incomplete > 0)
       screen_.fact("incomplete", numbers(found["incomplete"], incomplete), Paint::yellow);
     if (file_["space"].is_object()) space(file_["space"]);
-    std::vector<std::string> parts;
-    for (const Json& each : file_["parts"])
-      parts.push_back(text_in(each, "file") + (each["there"] ? "" : " (missing)"));
-    if (!parts.empty())
-      screen_.fact("view of", counted(parts.size(), "part") + ": " + joined(parts, ", "));
+    if (file_["parts"].is_array() && !file_["parts"].empty()) parts();
+  }
+
+  // Of files in pieces there may be thousands, called one like the other.
+  void parts() {
+    constexpr std::size_t kMostPieces = 4;
+    const Json& all = file_["parts"];
+    const std::string split = text_in(file_, "split");
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool is_shown =
+          split.empty() || all.size() <= kMostPieces || i == 0 || i + 1 == all.size();
+      if (is_shown || !all[i]["there"])
+        names.push_back(text_in(all[i], "file") + (all[i]["there"] ? "" : " (missing)"));
+      else if (names.back() != "...")
+        names.push_back("...");
+    }
+    const std::string what = split.empty()
+                                 ? counted(all.size(), "part")
+                                 : counted(all.size(), "file") + ", split=\"" + split + '"';
+    screen_.fact("view of", what + ": " + joined(names, ", "));
   }
 
   void space(const Json& found) {

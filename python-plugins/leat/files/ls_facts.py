@@ -45,7 +45,8 @@ class FileFacts:
 
     def brief(self):
         return {"made_by_leat": self.made_by_leat, "layout": self.layout, "simulation": self._text(b"simulation"),
-                "session": self._text(b"session"), "ranks": self._number(b"ranks"), "leat_version": self._text(b"leat_version"),
+                "split": self._text(b"leat_split"), "session": self._text(b"session"),
+                "ranks": self._number(b"ranks"), "leat_version": self._text(b"leat_version"),
                 "lost": self.lost, "iterations": self._iterations(), "variable_count": self._variable_count()}
 
     def details(self, size, inside):

@@ -9,6 +9,7 @@
 #include "server/plugins/hdf5/arrays/writer.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 
 namespace leat::hdf5 {
@@ -21,6 +22,14 @@ namespace {
 
 Shape global_of(const leat_block& block, unsigned dims) {
   return Shape(block.global, block.global + dims);
+}
+
+// For the view.
+void note_axes(const Dataset& data, const Axes& axes, unsigned dims) {
+  for (unsigned d = 0; d < dims; ++d) {
+    if (const std::optional<AxisValues> axis = axes.place_name_of(d, 0).values)
+      note_axis(data.id(), d, *axis);
+  }
 }
 
 // Chunks of less would be too many.
@@ -58,6 +67,7 @@ class GridWriter : public Writer {
                                     : global_of(*first.front(), variable.dims)) {
     data_ = axes_.make(first_global_, axes_.place_names(first_global_),
                        piece_of(variable, first_global_, first));
+    if (data_.is_new() && is_in_pieces(target.run)) note_axes(data_, axes_, variable.dims);
     if (axes_.has_table(extents_of_arrays(0))) make_globals(0);
   }
 
@@ -204,10 +214,7 @@ class SubArrayWriter : public Writer {
     data_ = axes_.make(joined(0, extents), names, joined(is_small ? slots : 1, extents));
     if (!data_.is_new()) return;
     set_attribute(data_.id(), kPatches, std::int64_t{1});
-    for (unsigned d = 0; d < variable_.dims; ++d) {
-      const std::optional<AxisValues> axis = axes_.place_name_of(d, 0).values;
-      if (axis) note_axis(data_.id(), d, *axis);
-    }
+    note_axes(data_, axes_, variable_.dims);
   }
 
   void write_block(hsize_t row, const leat_block& block, const SubArray& sub_array) {

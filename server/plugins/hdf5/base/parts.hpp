@@ -27,6 +27,13 @@ inline std::string name_of_shared(int file) {
   return name;
 }
 
+/// "rank000004" of the file rank000004.h5, and of rank000004.2000-01.h5, one of its pieces; of another one that has its name
+/// from when it was set aside, too.
+inline std::string server_of_part(const std::filesystem::path& file) {
+  const std::string name = file.filename();
+  return name.substr(0, name.find('.'));
+}
+
 inline bool begins_with(const std::string& text, const char* begin) {
   return text.rfind(begin, 0) == 0;
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "server/include/plugin.h"
 #include "server/plugins/hdf5/base/parts.hpp"
@@ -26,10 +27,27 @@ inline bool is_one_of_several_nodes(const leat_run& run) {
          leat_run_first_rank(&run) >= 0;
 }
 
+/// split="...": the output of each server is in pieces, files one after the other, and there is a view, be it of one server.
+inline constexpr const char* kSplit = "split";
+
+inline bool is_in_pieces(const leat_run& run) {
+  return std::any_of(run.options, run.options + run.option_count, [](const leat_option& each) {
+    return std::string_view(each.name) == kSplit && *each.value;
+  });
+}
+
+/// What it writes is shown by a view.
+inline bool has_view(const leat_run& run) {
+  return is_one_of_several_nodes(run) || is_in_pieces(run);
+}
+
+/// The only server has all ranks, and is not told.
+inline int first_rank_of(const leat_run& run) { return std::max(0, leat_run_first_rank(&run)); }
+
 /// "rank000004", "rank000004-71234567"
 inline std::string name_of_part(const leat_run& run) {
   const int succession = leat_run_succession(&run);
-  std::string name = name_of_part(leat_run_first_rank(&run));
+  std::string name = name_of_part(first_rank_of(run));
   if (succession > 1) name += "-" + std::to_string(succession);
   return name;
 }
@@ -49,6 +67,9 @@ inline constexpr const char* kSuccession =
 inline constexpr const char* kOwnRanks = "leat_own_ranks";  ///< "0,1,2", where they are known
 inline constexpr const char* kStarted = "leat_started_ns";
 inline constexpr const char* kViewName = "leat_view";  ///< file name of the view
+/// Of a piece: what split="..." was, and which time it has (SplitPeriod::begin).
+inline constexpr const char* kSplitText = "leat_split";
+inline constexpr const char* kSplitBegin = "leat_split_begin";
 
 // How much a node has lost, where its own file cannot say so, since its disk was full at the end: in
 // the name of an empty file, which needs no room: rank000004.lost-600 beside rank000004.h5.

@@ -205,8 +205,10 @@ void compare_methods(hid_t file, const leat_run& run, Differences* to) {
 }  // namespace
 
 std::vector<std::string> differences(hid_t file, const leat_run& run) {
-  if (has_attribute(file, kViewMark) ||
-      has_attribute(file, kViewName) != is_one_of_several_nodes(run))
+  if (has_attribute(file, kViewMark) && has_attribute(file, kSplitText))
+    return {"it shows files in pieces (split=\"" + text_attribute(file, kSplitText) +
+            "\"), and this run has no split"};
+  if (has_attribute(file, kViewMark) || has_attribute(file, kViewName) != has_view(run))
     return {is_one_of_several_nodes(run)
                 ? "it is no part of a run with several servers"
                 : "it is of a run with several servers, and this run has one"};

@@ -104,6 +104,9 @@ std::string why_other_servers(const leat_run& run,
                               const std::map<std::int64_t, const Part*>& servers) {
   std::int64_t there = 0;
   const std::int64_t ranks = servers.begin()->second->ranks;
+  const Part& first = *servers.begin()->second;
+  const bool is_of_one = first.is_piece && first.node_ranks == ranks && servers.size() == 1;
+  if (is_of_one && run.node_ranks == run.ranks) return "";  // ranks may be more or fewer then
   for (const auto& [first, part] : servers) there += part->node_ranks;
   if (there < ranks)
     return "the parts of " + std::to_string(ranks - there) + " of its " + std::to_string(ranks) +
@@ -130,7 +133,9 @@ std::string folder_to_append(const leat_run& run, const std::string& view) {
     const std::string folder = parts_of_view(view);
     if (folder.empty())
       throw std::runtime_error(refusal_of_parts(
-          view, "it is no view of a run with several servers, and this run has several"));
+          view, is_in_pieces(run)
+                    ? "it is one file, and this run has split=\"...\""
+                    : "it is no view of a run with several servers, and this run has several"));
     if (!fs::is_directory(folder))
       throw std::runtime_error(
           refusal_of_parts(view, "the folder of its parts, " + folder + ", is not there"));
@@ -173,6 +178,9 @@ std::string why_no_earlier(const leat_run& run, const std::string& folder) {
     std::map<std::int64_t, const Part*> servers;
     for (const Part& part : parts) {
       if (is_shared(part.path)) return "its servers have written files together (files=)";
+      if (part.is_piece != is_in_pieces(run))
+        return part.is_piece ? "its files are in pieces (split), and this run has no split"
+                             : "its files are not in pieces, and this run has split=\"...\"";
       if (part.goes_on())
         return "in " + part.name + " a server has gone on with ranks of another one";
       servers.emplace(part.first_rank, &part);
@@ -212,9 +220,10 @@ AppendAgreement::AppendAgreement(const leat_run& run, const std::string& folder)
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!is_part(entry.path())) continue;
     try {
-      before_[entry.path().stem()] = run_in(open_plain(entry.path(), "cannot open it")).number;
+      std::int64_t& before = before_[server_of_part(entry.path())];
+      before = std::max(before, run_in(open_plain(entry.path(), "cannot open it")).number);
     } catch (const std::exception&) {
-      before_[entry.path().stem()] = 0;  // said where it is looked into
+      before_.try_emplace(server_of_part(entry.path()), 0);  // said where it is looked into
     }
   }
 }
@@ -255,10 +264,14 @@ void AppendAgreement::remove() const {
 
 // It has said what it had found then, and has closed its part since, maybe.
 bool AppendAgreement::has_begun(const std::string& part) const {
-  const fs::path file = fs::path(folder_) / (part + ".h5");
-  const RunName writer = run_in(open_plain(file, "cannot open " + file.string()));
-  return writer.session == run_.session &&
-         (leat_run_is_resumed(&run_) || writer.number != before_.at(part));
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (!is_part(entry.path()) || server_of_part(entry.path()) != part) continue;
+    const RunName writer = run_in(open_plain(entry.path(), "cannot open " + entry.path().string()));
+    if (writer.session == run_.session &&
+        (leat_run_is_resumed(&run_) || writer.number != before_.at(part)))
+      return true;
+  }
+  return false;
 }
 
 // "" when all have said that they can.

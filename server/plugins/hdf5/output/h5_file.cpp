@@ -136,7 +136,7 @@ void describe_appended(hid_t file, const leat_run& run, std::int64_t first) {
 void describe_part(hid_t file, const leat_run& run, const std::string& view) {
   using namespace std::chrono;
   const auto now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch());
-  set_attribute(file, kFirstRank, std::int64_t{leat_run_first_rank(&run)});
+  set_attribute(file, kFirstRank, std::int64_t{first_rank_of(run)});
   set_attribute(file, kNodeRanks, std::int64_t{run.node_ranks});
   set_attribute(file, kStarted, std::int64_t{now.count()});
   set_attribute(file, kViewName, std::filesystem::path(view).filename().string());
@@ -148,6 +148,11 @@ void describe_part(hid_t file, const leat_run& run, const std::string& view) {
   for (std::int32_t i = 0; i < run.node_ranks; ++i)
     ranks += (i > 0 ? "," : "") + std::to_string(own[i]);
   set_attribute(file, kOwnRanks, ranks);
+}
+
+void describe_piece(hid_t file, const std::string& split, double begin) {
+  set_attribute(file, kSplitText, split);
+  set_attribute(file, kSplitBegin, std::vector<double>{begin});
 }
 
 void describe_shared(hid_t file, const leat_run& run, const std::string& view) {

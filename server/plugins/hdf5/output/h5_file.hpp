@@ -57,6 +57,8 @@ void describe_writer(hid_t file, const leat_run& run);
 void describe_file(hid_t file, const leat_run& run);
 /// Of a part: what its view is made by. It begins now.
 void describe_part(hid_t file, const leat_run& run, const std::string& view);
+/// Of one of several pieces: what split="..." was, and what begins with it (SplitPeriod).
+void describe_piece(hid_t file, const std::string& split, double begin);
 /// Of a file in which several servers have their parts: what is the same for all.
 void describe_shared(hid_t file, const leat_run& run, const std::string& view);
 /// Of one that an earlier run has written, and this one goes on in, from this iteration on.

@@ -122,6 +122,11 @@ void move_away_part(const std::string& part, const std::string& exists, const Ho
   }
 }
 
+void move_away_parts(const std::vector<std::string>& parts, const std::string& exists,
+                     const Host& host) {
+  for (const std::string& part : parts) move_away_part(part, exists, host);
+}
+
 bool is_view_of_live_run(const std::string& path) {
   const fs::path folder = parts_of_view(path);
   if (folder.empty() || !fs::is_directory(folder)) return false;

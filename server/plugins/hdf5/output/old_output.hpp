@@ -31,6 +31,8 @@ std::optional<FileLock> lock_soon(const std::string& path);
 void make_room(const std::string& path, const std::string& exists, const Host& host);
 /// The same for a part: kept ones go into a folder of their own, <session>.1, .2, ...
 void move_away_part(const std::string& part, const std::string& exists, const Host& host);
+void move_away_parts(const std::vector<std::string>& parts, const std::string& exists,
+                     const Host& host);
 /// Whether `path` is a view of which some part is being written.
 bool is_view_of_live_run(const std::string& path);
 

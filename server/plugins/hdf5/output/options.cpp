@@ -6,7 +6,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "lib/model/splitting.hpp"
 #include "server/plugins/common/io_choice.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/disk/named_file.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
@@ -47,9 +49,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"file",   "folder",    "compression", "durability",
-                                  "exists", "io",        kLayout,       kFileMode,
-                                  kDomains, kSelectFile, kFiles,        kAppend};
+constexpr const char* kNames[] = {"file", "folder", "compression", "durability", "exists",
+                                  "io",   kLayout,  kFileMode,     kDomains,     kSelectFile,
+                                  kFiles, kAppend,  kSplit};
 
 bool is_count(const std::string& text) {
   return !text.empty() && text.size() < 10 && text[0] != '0' &&
@@ -65,6 +67,11 @@ std::string why_no_files(const std::string& value) {
          "system, or how many files all servers write together, from 1 to 999";
 }
 
+std::string why_no_pieces(const std::string& value) {
+  const Result<model::Every> split = model::parse_split(value);
+  return split ? "" : "option split=\"" + value + "\": " + split.error().message;
+}
+
 std::string why_no_choice(const std::string& name, const std::string& value, const std::string& one,
                           const std::string& other) {
   if (value == one || value == other) return "";
@@ -76,8 +83,8 @@ std::string why_no_choice(const std::string& name, const std::string& value, con
 std::string why_no_option(const std::string& name, const std::string& value) {
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return "the hdf5 store has no option \"" + name +
-           "\"; it has file, folder, compression, durability, append, exists, io, files, layout, "
-           "file-mode, domains and select-file";
+           "\"; it has file, folder, compression, durability, append, exists, io, files, split, "
+           "layout, file-mode, domains and select-file";
   if (name == "exists") return why_no_choice(name, value, "keep", "replace");
   if (name == kAppend) return why_no_choice(name, value, "true", "false");
   if (name == kLayout) return why_no_choice(name, value, "leat", kDamarisLayout);
@@ -85,6 +92,7 @@ std::string why_no_option(const std::string& name, const std::string& value) {
     return "option file-mode=\"" + value +
            "\": expected \"FilePerCore\", \"FilePerDedicatedCore\" or \"Collective\"";
   if (name == kFiles) return why_no_files(value);
+  if (name == kSplit) return why_no_pieces(value);
   if (name == kDomains && !is_count(value))
     return "option domains=\"" + value + "\": expected how many blocks a rank writes, from 1 on";
   if (name == kSelectFile && !select_file_from(value))
@@ -138,6 +146,17 @@ std::optional<Misfit> misfit_among(const std::map<std::string, std::string>& opt
       return Misfit{kAppend,
                     "option append is for files that have several iterations; with "
                     "layout=\"damaris\" each has its own"};
+  }
+  if (options.count(kSplit) > 0) {
+    const auto files = options.find(kFiles);
+    if (is_damaris)
+      return Misfit{kSplit,
+                    "option split is for files that have several iterations; with "
+                    "layout=\"damaris\" each has its own"};
+    if (files != options.end() && files->second != kFilePerNode)
+      return Misfit{kSplit, "option split is for files of a server each, and files=\"" +
+                                files->second +
+                                "\" has them written together: take one of them away"};
   }
   const auto mode = options.find(kFileMode);
   const bool is_collective =

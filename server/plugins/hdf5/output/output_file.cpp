@@ -15,6 +15,7 @@
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/old_output.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
+#include "server/plugins/hdf5/output/pieces.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -67,7 +68,28 @@ OutputFile::OutputFile(const Host& host, const Draft& draft)
       view_(draft.view),
       wanted_(draft.path),
       absolute_(fs::absolute(draft.path)),
+      piece_(draft.piece),
       is_draft_(true) {}
+
+OutputFile::OutputFile(const leat_run& run, const Host& host, const Piece& piece)
+    : host_(host),
+      path_(piece.path),
+      view_(wanted_path(run)),
+      wanted_(piece.path),
+      absolute_(fs::absolute(piece.path)),
+      piece_(piece) {
+  std::optional<FileLock> lock = lock_soon(path_);
+  if (!lock)
+    throw std::runtime_error(path_ + " is being written by another run" + FileLock::holder(path_));
+  hold(std::move(*lock));
+  continues_ = !piece.is_earlier && fs::exists(fs::symlink_status(path_));
+  if (piece.is_earlier) finish_earlier();
+  if (!continues_) return;
+  const LastCommit commit = finish_last_commit(path_);
+  if (commit.kind == LastCommit::Kind::not_finished)
+    give_up_old("the commit in which its writer was killed cannot be finished: " + commit.why +
+                ". It is kept as " + commit.kept);
+}
 
 OutputFile::OutputFile(const leat_run& run, const Host& host, Spare) : host_(host) {
   take_part(run, false);
@@ -197,7 +219,9 @@ void OutputFile::take_part_in(const leat_run& run, const std::string& folder, bo
     throw std::runtime_error(path + " is being written by another" + FileLock::holder(path) +
                              ": give the two runs different LEAT_SESSION names");
   hold(std::move(*lock));
-  move_away_part(path_, value(run, "exists", "keep"), host_);
+  const std::string exists = value(run, "exists", "keep");
+  leat_run_is_resumed(&run) ? move_away_part(path_, exists, host_)
+                            : move_away_parts(files_of_server(folder, run), exists, host_);
 }
 
 // Continues `path` when it is of this run.

@@ -31,10 +31,19 @@ class OutputFile {
     std::string path;
   };
   OutputFile(const leat_run& run, const Host& host, const Shared& shared);
+  /// One of those that this server writes one after the other (split_store.hpp), which has them for itself. One that is there is
+  /// continued, or gone on in where it is of an earlier run.
+  struct Piece {
+    std::string path, split;
+    double begin = 0;  ///< with `split` what the file says of itself
+    bool is_earlier = false;
+  };
+  OutputFile(const leat_run& run, const Host& host, const Piece& piece);
   /// One that others do not see: it is made to get the name of another file, and has no lock of its own.
   struct Draft {
     std::string path;
     std::string view{};  ///< of what it is to be a part
+    std::optional<Piece> piece{};
   };
   OutputFile(const Host& host, const Draft& draft);
   /// The file of its own of a server that shares others: nobody expects it to be there.
@@ -45,6 +54,7 @@ class OutputFile {
   /// On one of several nodes path() is a part of the output, and this what is to show all; else "".
   const std::string& view() const { return view_; }
   bool is_shared() const { return is_shared_; }
+  const std::optional<Piece>& piece() const { return piece_; }
   bool is_draft() const { return is_draft_; }
   /// The file of an earlier run is there, which the run is to go on in; its last commit is finished.
   bool is_earlier() const { return is_earlier_; }
@@ -87,6 +97,7 @@ class OutputFile {
   std::string wanted_;    // path_, but for name_again()
   std::string absolute_;  // the same, should the working folder go
   std::optional<FileLock> lock_;
+  std::optional<Piece> piece_;
   bool continues_ = false, is_missing_ = false, gave_up_ = false, is_shared_ = false;
   bool is_draft_ = false, is_earlier_ = false;
 };

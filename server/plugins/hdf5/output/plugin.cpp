@@ -10,7 +10,9 @@
 #include "server/plugins/hdf5/output/file_count.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/output/own_hdf5.hpp"
+#include "server/plugins/hdf5/output/pieces.hpp"
 #include "server/plugins/hdf5/output/shared_store.hpp"
+#include "server/plugins/hdf5/output/split_store.hpp"
 #include "server/plugins/hdf5/output/store.hpp"
 #include "server/plugins/hdf5/output/stored_form.hpp"
 
@@ -33,7 +35,8 @@ class ChosenStore {
     const StoredForm form = form_of(run);
     check_options(form.run());
     check_packed(form.run());
-    return why_not_own_hdf5(run);
+    const std::string why = why_no_split(run);
+    return why.empty() ? why_not_own_hdf5(run) : why;
   }
   static bool makes_whole(const leat_run& run, std::uint64_t variable) {
     return !is_damaris(run) || DamarisStore::makes_whole(run, variable);
@@ -43,7 +46,7 @@ class ChosenStore {
   }
 
  private:
-  using Any = std::variant<Store, SharedStore, DamarisStore>;
+  using Any = std::variant<Store, SharedStore, SplitStore, DamarisStore>;
   static bool is_damaris(const leat_run& run) {
     return option(run.options, run.option_count, kLayout) == kDamarisLayout;
   }
@@ -95,6 +98,7 @@ class ChosenStore {
     if (is_damaris(run))
       host.info(std::string("file-mode=\"Collective\" on several nodes: all of them write ") +
                 wanted_path(run) + ", one file of the whole run, in Leat's own layout");
+    if (is_in_pieces(run)) return Any(std::in_place_type<SplitStore>, run, host);
     if (const int files = shared_files(run, host); files > 0)
       return Any(std::in_place_type<SharedStore>, run, host, files);
     return Any(std::in_place_type<Store>, run, host);

@@ -124,6 +124,7 @@ void Store::start_part() {
   describe_file(root_, run_);
   note_loss(root_, lost_before_);
   if (!output_.view().empty()) describe_part(root_, run_, output_.view());
+  if (const auto& piece = output_.piece()) describe_piece(root_, piece->split, piece->begin);
   open_ = std::make_unique<Open>(root_, run_, host_, shapes_);
   commit();
   host_.info("writing " + output_.path() + (group.empty() ? "" : ", /" + group));
@@ -142,6 +143,14 @@ void Store::end_turn() {
   const int code = disk_->end_turn();
   output_.unlock();
   expect_done(code, "cannot write " + output_.path());
+}
+
+std::unique_ptr<StoredIteration> Store::constants() const {
+  return StoredRows(root_, run_).constants();
+}
+
+bool Store::has_variable(std::uint32_t variable) const {
+  return is_dataset(root_, leat_variable_at(&run_, variable)->name);
 }
 
 const std::vector<std::int64_t>& Store::stored_before() const { return open_->stored_before; }

@@ -59,6 +59,16 @@ class Store {
   const std::string& path() const { return output_.path(); }
   const std::string& lost_before() const { return lost_before_; }
 
+  // Of one of several pieces (split_store.hpp)
+
+  /// Blocks of all that does not vary in time.
+  std::unique_ptr<StoredIteration> constants() const;
+  bool has_variable(std::uint32_t variable) const;
+  /// Of an earlier run's, of which nothing is changed: throws unless this run and all servers can go on there, from `first` on.
+  void expect_to_go_on(std::int64_t first, const leat_iteration_data* data);
+  /// Goes on in that, with what it has before `first`.
+  void go_on(std::int64_t first, const leat_iteration_data* data) { begin_to_append(first, data); }
+
  private:
   struct Open;  // what is closed together, before the file
 

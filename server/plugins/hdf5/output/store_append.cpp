@@ -120,6 +120,14 @@ void Store::begin_to_append(std::int64_t iteration, const leat_iteration_data* d
   }
 }
 
+void Store::expect_to_go_on(std::int64_t first, const leat_iteration_data* data) {
+  expect_others(first);
+  if (!data) return;
+  const Id file = open_of_leat(output_.path());
+  const std::vector<std::string> all = differences(StoredRows(file, run_), run_, *data);
+  if (!all.empty()) throw std::runtime_error(refusal(output_.path(), all));
+}
+
 // How many iterations are cut off.
 hsize_t Store::keep_rows_before(std::int64_t first, const leat_iteration_data* data) {
   const Id file = open_of_leat(output_.path());
@@ -142,7 +150,8 @@ hsize_t Store::keep_rows_before(std::int64_t first, const leat_iteration_data* d
 void Store::cut(StoredRows* stored, std::int64_t first) {
   const HostOfDraft host(host_);
   const std::string path = draft_of(output_.path()).path();
-  Store draft(run_, host.host(), OutputFile(host.host(), OutputFile::Draft{path, output_.view()}),
+  Store draft(run_, host.host(),
+              OutputFile(host.host(), OutputFile::Draft{path, output_.view(), output_.piece()}),
               "");
   std::set<std::int64_t> numbers;  // of iterations, and of what was made of some
   const std::vector<std::int64_t>& rows = stored->iterations();
@@ -189,7 +198,8 @@ void Store::go_on_in_old(std::int64_t first) {
   root_ = Id(H5Gopen2(file_, "/", H5P_DEFAULT), "cannot open " + path);
   describe_appended(root_, run_, first);
   remove_ledger(root_);
-  if (!output_.view().empty()) remove_losses_beside(path);
+  if (!output_.view().empty())
+    remove_losses_beside(std::filesystem::path(path).parent_path() / (name_of_part(run_) + ".h5"));
   open_ = std::make_unique<Open>(root_, run_, host_, shapes_);
   commit();
   name_.emplace(&output_, disk_.get(), host_);

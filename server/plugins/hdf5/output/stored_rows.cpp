@@ -346,6 +346,13 @@ std::unique_ptr<StoredIteration> StoredRows::constant(std::uint32_t variable,
   return found;
 }
 
+std::unique_ptr<StoredIteration> StoredRows::constants() {
+  auto found = std::make_unique<StoredIteration>();
+  for (const auto& variable : variables_)
+    if (variable && !variable->has_rows()) add(*variable, 0, found.get());
+  return found;
+}
+
 // Ordered as blocks of an iteration are.
 void StoredRows::add(Variable& variable, hsize_t row, StoredIteration* to) {
   const auto first = static_cast<std::ptrdiff_t>(to->blocks.size());

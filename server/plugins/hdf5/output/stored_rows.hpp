@@ -59,6 +59,9 @@ class StoredRows {
   std::unique_ptr<StoredIteration> constant(std::uint32_t variable,
                                             const std::vector<const leat_block*>& like);
 
+  /// All that does not vary in time, as a file is given it that has nothing yet.
+  std::unique_ptr<StoredIteration> constants();
+
   /// What a parameter was in each row; in the order in which the file has them.
   struct Parameter {
     std::string name;

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint64_t kChunkBytes = 64ull * 1024;
 
+// Stands for the table in pieces that have one block in each iteration, and no table: their rows are their records.
+constexpr const char* kOneBlock = "\x01";
+
 struct MergedRecord {
   BlockEntry entry;
   std::size_t part;
@@ -26,6 +29,7 @@ std::vector<std::string> tables_of(const std::vector<Part>& parts, const ViewedV
   for (std::size_t part = 0; part < parts.size(); ++part) {
     if (!variable.in_part[part].is_open()) continue;
     names[part] = fixed_attribute(variable.in_part[part], kBlockTable);
+    if (names[part].empty() && parts[part].is_piece) names[part] = kOneBlock;
     if (names[part].empty())
       throw std::runtime_error(parts[part].path + ": \"" + variable.name +
                                "\" has no table of its blocks");
@@ -35,6 +39,7 @@ std::vector<std::string> tables_of(const std::vector<Part>& parts, const ViewedV
 
 // What the levels of a part's table are; none where it is not of an amr mesh.
 std::optional<Levels> levels_in(hid_t file, const std::string& table) {
+  if (table == kOneBlock) return std::nullopt;
   const std::string name = table_of(file, table, kLevelSuffix);
   return name.empty() ? std::nullopt : std::optional<Levels>(open_dataset(file, name));
 }
@@ -92,7 +97,8 @@ MergedBlocks::MergedBlocks(View& view, const std::string& wished,
   std::vector<StoredBlockTable> tables(names.size());
   BlockTable::Kind kind{!constant};
   for (std::size_t part = 0; part < names.size(); ++part) {
-    if (names[part].empty()) continue;
+    if (names[part] == kOneBlock) with_one_block_.insert(part);
+    if (names[part].empty() || names[part] == kOneBlock) continue;
     tables[part] = StoredBlockTable(view.parts[part].file, names[part]);
     for (const std::string& list : lists_of_table(view.parts[part].file, names[part]))
       view.done.insert(list);
@@ -100,7 +106,7 @@ MergedBlocks::MergedBlocks(View& view, const std::string& wished,
   }
   BlockTable::Content content;
   for (hsize_t row = 0; row < (constant ? 1 : view.rows.size()); ++row) {
-    merge_row(view, &tables, row, &content);
+    merge_row(view, &tables, row, !constant, &content);
     if (!constant) content.iterations.resize(content.entries.size(), view.rows.numbers()[row]);
   }
   table_.emplace(BlockTablePlace{view.file, view.scales, view.time}, view.scales.take_name(wished),
@@ -108,10 +114,14 @@ MergedBlocks::MergedBlocks(View& view, const std::string& wished,
 }
 
 void MergedBlocks::merge_row(const View& view, std::vector<StoredBlockTable>* tables, hsize_t row,
-                             BlockTable::Content* content) {
+                             bool has_rows, BlockTable::Content* content) {
   std::vector<MergedRecord> records;
   for (std::size_t part = 0; part < tables->size(); ++part) {
     StoredBlockTable& table = (*tables)[part];
+    const bool has_one = with_one_block_.count(part) > 0;
+    const std::int64_t row_there = has_rows ? view.rows.in_part(part, row) : 0;
+    if (has_one && row_there >= 0)
+      records.push_back({BlockEntry{}, part, static_cast<hsize_t>(row_there)});
     if (!table.exists()) continue;
     const std::int64_t in_part = table.has_rows() ? view.rows.in_part(part, row) : 0;
     if (in_part < 0) continue;
@@ -139,7 +149,7 @@ MergedTables::MergedTables(const std::vector<Part>& parts,
                            const std::vector<ViewedVariable>& variables) {
   bool has_first = false;
   for (const ViewedVariable& variable : variables) {
-    if (variable.layout == "global") continue;
+    if (is_array(variable)) continue;
     const std::vector<std::string> names = tables_of(parts, variable);
     const std::string shape = shape_of(parts, names, variable);
     Group& group = group_of(names, shape, variable.constant);

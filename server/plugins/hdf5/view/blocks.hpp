@@ -35,8 +35,9 @@ class MergedBlocks {
 
  private:
   void merge_row(const View& view, std::vector<StoredBlockTable>* tables, hsize_t row,
-                 BlockTable::Content* content);
+                 bool has_rows, BlockTable::Content* content);
 
+  std::set<std::size_t> with_one_block_;  // pieces
   std::vector<RecordRun> runs_;
   std::optional<BlockTable> table_;
 };

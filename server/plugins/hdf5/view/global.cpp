@@ -165,18 +165,55 @@ struct SubArraysOfPart {
   std::vector<SubArrayRows> sub_arrays;
 };
 
+// Of the only server, which has the whole array: of one shape in all rows, or as a table says.
+std::vector<SubArrayRows> whole_arrays_of(View& view, const ViewedVariable& variable,
+                                          std::size_t part, std::size_t dims, hsize_t rows) {
+  const hid_t file = view.parts[part].file;
+  const Shape extents = extents_of(variable.in_part[part]);
+  const auto like = [&](const Shape& shape) {
+    SubArray whole;
+    whole.start = zeros(shape);
+    whole.count = whole.global = shape;
+    return whole;
+  };
+  const std::string table = table_of(file, variable.name, "_global");
+  if (!table.empty()) view.done.insert(table);
+  if (variable.constant) return {{like(extents), 0, 1}};
+  if (table.empty()) return {{like(behind(extents)), 0, rows}};
+  std::vector<SubArrayRows> all;
+  const std::vector<std::int64_t> said = integers_of(file, table);
+  for (hsize_t row = 0; row < rows && (row + 1) * dims <= said.size(); ++row) {
+    const auto begin = said.begin() + static_cast<std::ptrdiff_t>(row * dims);
+    if (std::any_of(begin, begin + static_cast<std::ptrdiff_t>(dims),
+                    [](std::int64_t length) { return length < 0; }))
+      continue;
+    const Shape shape(begin, begin + static_cast<std::ptrdiff_t>(dims));
+    const bool goes_on =
+        !all.empty() && all.back().upto == row && all.back().sub_array.global == shape;
+    if (goes_on)
+      ++all.back().upto;
+    else
+      all.push_back({like(shape), row, row + 1});
+  }
+  return all;
+}
+
 std::vector<SubArraysOfPart> all_sub_arrays(View& view, const ViewedVariable& variable,
                                             std::size_t dims) {
   std::vector<SubArraysOfPart> all;
   for (std::size_t i = 0; i < view.parts.size(); ++i) {
     if (!variable.in_part[i].is_open()) continue;
     const Part& part = view.parts[i];
+    const hsize_t rows = std::min<hsize_t>(
+        part.iterations.size(), variable.constant ? 1 : extents_of(variable.in_part[i])[0]);
+    if (!has_slots(variable.in_part[i])) {
+      all.push_back({i, whole_arrays_of(view, variable, i, dims, rows)});
+      continue;
+    }
     const std::string table = table_of(part.file, variable.name, "_region");
     if (table.empty())
       throw std::runtime_error(part.path + " does not say where " + variable.name + " belongs");
     view.done.insert(table);
-    const hsize_t rows =
-        std::min<hsize_t>(part.iterations.size(), extents_of(variable.in_part[i])[0]);
     all.push_back({i, sub_arrays_of(part.file, table, dims, variable.constant, rows)});
   }
   return all;
@@ -224,14 +261,18 @@ std::vector<Box> boxes_of(const View& view, const ViewedVariable& variable,
 }
 
 // Rows that do not follow each other are one mapping that repeats.
-Mapping mapping_of(const Box& box, bool constant) {
+Mapping mapping_of(const Box& box, bool constant, bool has_slot) {
   Mapping mapping;
   mapping.part = box.part;
   const std::size_t skip = constant ? 1 : 0;
   mapping.to = behind(box.to, skip);
   mapping.to_count = behind(box.count, skip);
-  mapping.from = joined(static_cast<hsize_t>(box.slot), behind(box.from));
-  mapping.from_count = joined(1, behind(box.count));
+  mapping.from = behind(box.from);
+  mapping.from_count = behind(box.count);
+  if (has_slot) {
+    mapping.from = joined(static_cast<hsize_t>(box.slot), mapping.from);
+    mapping.from_count = joined(1, mapping.from_count);
+  }
   if (constant) return mapping;
   mapping.from = joined(box.from[0], mapping.from);
   mapping.from_count = joined(box.count[0], mapping.from_count);
@@ -304,7 +345,10 @@ void add_shapes(View& view, const ViewedVariable& variable, const std::vector<Sh
 }  // namespace
 
 void add_global(View& view, const ViewedVariable& variable) {
-  const std::size_t before = variable.constant ? 1 : 2;  // the slot, the iteration
+  // One number, which cannot be mapped.
+  if (extents_of(variable.like()).empty())
+    return copy_whole(view.parts[variable.first].file, variable.name, view.file, variable.name);
+  const std::size_t before = (variable.constant ? 0 : 1) + (has_slots(variable.like()) ? 1 : 0);
   const std::size_t dims = extents_of(variable.like()).size() - before;
   const std::vector<SubArraysOfPart> all = all_sub_arrays(view, variable, dims);
   const std::vector<Shape> shapes = global_shapes(view, variable, all);
@@ -322,7 +366,9 @@ void add_global(View& view, const ViewedVariable& variable) {
   VirtualPlan plan =
       plan_for(view, variable.name, variable.name,
                variable.constant ? extents : joined(view.rows.size(), extents), variable.unlike);
-  for (const Box& box : boxes) plan.mappings.push_back(mapping_of(box, variable.constant));
+  for (const Box& box : boxes)
+    plan.mappings.push_back(
+        mapping_of(box, variable.constant, has_slots(variable.in_part[box.part])));
   create_virtual(view.file, plan, variable.like());
   Dataset made(view.file, variable.name);
   remove_attribute(made.id(), "leat_patches");

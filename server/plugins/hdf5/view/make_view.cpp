@@ -105,8 +105,10 @@ namespace fs = std::filesystem;
 constexpr int kMostTries = 20;
 
 bool is_coordinate(const ViewedVariable& variable) {
-  if (variable.layout != "global" || !variable.constant) return false;
-  return extents_of(variable.like()).size() == 2 && own_dimensions(variable, 1)[0] == variable.name;
+  if (!is_array(variable) || !variable.constant) return false;
+  const std::size_t dims =
+      extents_of(variable.like()).size() - (has_slots(variable.like()) ? 1 : 0);
+  return dims == 1 && own_dimensions(variable, 1)[0] == variable.name;
 }
 
 // Another part of the same server.
@@ -117,6 +119,17 @@ bool has_before(const std::vector<Part>& parts, const ViewedVariable& variable, 
   return false;
 }
 
+// What does not vary in time is in each piece of a server: the last one counts, as in one file, where it is written over.
+void forget_before(const std::vector<Part>& parts, std::size_t part, ViewedVariable* variable) {
+  for (std::size_t i = 0; i < part; ++i) {
+    if (parts[i].first_rank == parts[part].first_rank) variable->in_part[i] = Id();
+  }
+  const auto is_open = [](const Id& dataset) { return dataset.is_open(); };
+  variable->first = static_cast<std::size_t>(
+      std::find_if(variable->in_part.begin(), variable->in_part.end(), is_open) -
+      variable->in_part.begin());
+}
+
 std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
   std::map<std::string, ViewedVariable> found;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -124,7 +137,8 @@ std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
       Id dataset = open_dataset(parts[i].file, name);
       if (!has_attribute(dataset, "leat_layout")) continue;
       ViewedVariable& variable = found[name];
-      if (variable.constant && has_before(parts, variable, i)) continue;
+      const bool is_again = variable.constant && has_before(parts, variable, i);
+      if (is_again && !parts[i].is_piece) continue;
       if (variable.in_part.empty()) {
         variable.name = name;
         variable.layout = text_attribute(dataset, "leat_layout");
@@ -134,6 +148,7 @@ std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
         variable.first = i;
       }
       variable.in_part[i] = std::move(dataset);
+      if (is_again) forget_before(parts, i, &variable);
     }
   }
   std::vector<ViewedVariable> all;
@@ -213,7 +228,7 @@ std::string lines_of(const std::vector<std::string>& lines) {
 void add_variable(View& view, const ViewedVariable& variable) {
   is_alive();
   view.done.insert(variable.name);
-  if (variable.layout == "global") {
+  if (is_array(variable)) {
     add_global(view, variable);
   } else if (variable.layout == "varying") {
     add_ragged(view, variable);
@@ -284,8 +299,9 @@ ViewFacts write_view(const std::string& path, const std::string& folder, const f
       open_parts(folder, unreadable == Unreadable::left_out ? &left_out : nullptr);
   for (const Part& part : parts) files->push_back(where / fs::path(part.path).filename());
   const Id file = make_plain(path);
-  copy_attributes(parts.front().file, file,
-                  {"lost", kFirstRank, kNodeRanks, kStarted, kViewName, kSuccession, kOwnRanks});
+  copy_attributes(
+      parts.front().file, file,
+      {"lost", kFirstRank, kNodeRanks, kStarted, kViewName, kSuccession, kOwnRanks, kSplitBegin});
   set_attribute(file, kViewMark, where.string());
   const std::vector<std::string> not_shown = fill(file, parts, *files);
   check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + path);

@@ -114,6 +114,88 @@ void add_products(View& view, std::size_t part, const std::string& group,
   }
 }
 
+// What a script or plugin has made is in the pieces of a server one after the other: in the view it is one group, of the only server where it
+// would be without pieces.
+class JoinedProducts {
+ public:
+  JoinedProducts(View& view, std::string group, std::string to)
+      : view_(view), group_(std::move(group)), to_(std::move(to)) {}
+
+  void add_piece(std::size_t part) {
+    pieces_.push_back({part, rows_});
+    rows_ += extents_in(view_.parts[part].file, group_ + "/iteration")[0];
+  }
+
+  void make() {
+    make_virtual("iteration");
+    make_scale(open_dataset(view_.file, to_ + "/iteration"), "iteration");
+    std::set<std::string> names;
+    for (const Piece& piece : pieces_) {
+      for (const std::string& path : datasets_in(view_.parts[piece.part].file, group_)) {
+        const std::string name = path.substr(group_.size() + 1);
+        const bool is_result =
+            name != "iteration" && !is_scale(open_dataset(view_.parts[piece.part].file, path));
+        if (is_result && names.insert(name).second) make_virtual(name);
+      }
+    }
+  }
+
+ private:
+  struct Piece {
+    std::size_t part;
+    hsize_t first_row;
+  };
+
+  // Of one number of dimensions; else it is in its piece alone.
+  void make_virtual(const std::string& name) {
+    const std::string source = group_ + "/" + name;
+    VirtualPlan plan = plan_for(view_, to_ + "/" + name, source, {});
+    std::size_t first = view_.parts.size();
+    for (const auto& [part, row] : pieces_) {
+      const Shape& extents = plan.source_extents[part];
+      if (extents.empty()) continue;
+      if (first == view_.parts.size()) first = part, plan.extents = extents;
+      if (extents.size() != plan.extents.size()) continue;
+      for (std::size_t d = 1; d < extents.size(); ++d)
+        plan.extents[d] = std::max(plan.extents[d], extents[d]);
+      const Shape rest = behind(extents);
+      const hsize_t rows =
+          std::min(extents[0], extents_in(view_.parts[part].file, group_ + "/iteration")[0]);
+      plan.mappings.push_back(
+          {part, zeros(extents), joined(rows, rest), joined(row, zeros(rest)), joined(rows, rest)});
+    }
+    plan.extents[0] = rows_;
+    const Id like = open_dataset(view_.parts[first].file, source);
+    create_virtual(view_.file, plan, like);
+    if (name != "iteration") name_dimensions_of(plan, like);
+  }
+
+  void name_dimensions_of(const VirtualPlan& plan, hid_t like) {
+    const std::string what = "cannot name a dimension of " + plan.name;
+    const Id made = open_dataset(view_.file, plan.name);
+    attach_scale(made, 0, open_dataset(view_.file, to_ + "/iteration"), what);
+    for (unsigned d = 1; d < plan.extents.size(); ++d) {
+      const std::string wished = to_ + "/" + dimension_name(like, d);
+      std::string name = wished;
+      for (int number = 2; is_in(view_.file, name); ++number) {
+        const Id there = open_dataset(view_.file, name);
+        if (is_scale(there) && extents_of(there) == Shape{plan.extents[d]}) break;
+        name = wished + "_" + std::to_string(number);
+      }
+      make_dimension(view_.file, name, plan.extents[d], true);
+      attach_scale(made, d, open_dataset(view_.file, name), what);
+    }
+  }
+
+  View& view_;
+  std::string group_, to_;
+  std::vector<Piece> pieces_;
+  hsize_t rows_ = 0;
+};
+
+// Of a piece of the only server: a view has its own.
+constexpr const char* kForVtk = "VTKHDF/";
+
 // What scripts and plugins of a node made is that node's.
 constexpr const char* kProductRoots[] = {"scripts", "products"};
 
@@ -127,7 +209,8 @@ bool is_product(const std::string& path) {
 void add_others(View& view) {
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     for (const std::string& name : datasets_in(view.parts[part].file)) {
-      if (is_product(name) || !view.done.insert(name).second) continue;
+      if (is_product(name) || begins_with(name, kForVtk) || !view.done.insert(name).second)
+        continue;
       if (!is_in(view.file, name)) add_other(view, name, part);
     }
   }
@@ -144,6 +227,8 @@ struct Losses {
 Losses losses_of(const std::vector<Part>& parts) {
   Losses all;
   for (const Part& part : parts) {
+    // Of pieces the last one says it, maybe of a run that has gone on.
+    if (part.is_piece) all.of_server.erase(part.first_rank), all.silent.erase(part.first_rank);
     if (const std::optional<std::int64_t> here = losses_of(part)) {
       std::int64_t& said = all.of_server[part.first_rank];
       said = std::max(said, *here);
@@ -157,7 +242,31 @@ Losses losses_of(const std::vector<Part>& parts) {
 
 }  // namespace
 
+namespace {
+
+// Where a view has what belongs to the server of a part.
+std::string place_of_server(const Part& part) {
+  if (!part.is_piece) return "parts/" + part.name + "/";
+  if (part.node_ranks == part.ranks && part.succession == 0) return "";
+  return "parts/" + server_of_part(part.path) + "/";
+}
+
+// Of the last piece, as of one file that was gone on with.
+bool is_followed(const View& view, std::size_t part) {
+  return view.parts[part].is_piece && part + 1 < view.parts.size() &&
+         place_of_server(view.parts[part]) == place_of_server(view.parts[part + 1]);
+}
+
+std::string place_of_ledger(const View& view, const Part& part) {
+  const std::string place = place_of_server(part);
+  return place.empty() ? view.scales.take_name(view.scales.in_own_group("ledger"))
+                       : place + "ledger";
+}
+
+}  // namespace
+
 void add_nodes(View& view) {
+  std::map<std::string, JoinedProducts> joined;  // by where they are to be
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     const hid_t file = view.parts[part].file;
     std::map<std::string, std::vector<std::string>> groups;
@@ -165,13 +274,21 @@ void add_nodes(View& view) {
       for (const std::string& name : datasets_in(file, root))
         groups[name.substr(0, name.find('/', root.size() + 1))].push_back(name);
     }
-    for (const auto& [group, datasets] : groups) add_products(view, part, group, datasets);
-    if (const std::string name = name_of_ledger(file); !name.empty()) {
-      write_ledger_text(view.file, "parts/" + view.parts[part].name + "/ledger",
-                        ledger_text(file, name));
-      view.done.insert(name);
+    for (const auto& [group, datasets] : groups) {
+      const std::string to = place_of_server(view.parts[part]) + group;
+      if (view.parts[part].is_piece)
+        joined.try_emplace(to, view, group, to).first->second.add_piece(part);
+      else
+        add_products(view, part, group, datasets);
     }
+    const std::string name = name_of_ledger(file);
+    if (name.empty()) continue;
+    view.done.insert(name);
+    if (!is_followed(view, part))
+      write_ledger_text(view.file, place_of_ledger(view, view.parts[part]),
+                        ledger_text(file, name));
   }
+  for (auto& [to, products] : joined) products.make();
   const Losses losses = losses_of(view.parts);
   if (losses.of_server.empty()) return;  // the run goes on, or all of it was killed
   std::int64_t lost = 0;

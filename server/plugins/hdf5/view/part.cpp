@@ -38,6 +38,7 @@ Part part_in(const fs::path& path, const std::string& name, const std::string& g
   part.node_ranks = integer_attribute(part.file, kNodeRanks, 0);
   part.started_ns = integer_attribute(part.file, kStarted, 0);
   part.succession = integer_attribute(part.file, kSuccession, 0);
+  part.is_piece = has_attribute(part.file, kSplitText);
   part.own_ranks = ranks_in(text_attribute(part.file, kOwnRanks, ""));
   part.iteration_name = table_of(part.file, "", "iteration");
   part.rows_name = scale_of_rows(part.file);
@@ -104,9 +105,10 @@ void keep_one_run(std::vector<Part>* parts) {
 
 std::optional<std::int64_t> losses_of(const Part& part) {
   if (has_attribute(part.file, "lost")) return integer_attribute(part.file, "lost", 0);
-  const std::string own = name_of_part(static_cast<int>(part.first_rank)) + ".h5";
-  return losses_beside(is_shared(part.path) ? fs::path(part.path).parent_path() / own
-                                            : fs::path(part.path));
+  const fs::path file = part.path;
+  const std::string server =
+      is_shared(file) ? name_of_part(static_cast<int>(part.first_rank)) : server_of_part(file);
+  return losses_beside(file.parent_path() / (server + ".h5"));
 }
 
 const Part& part_with_rows(const std::vector<Part>& parts) {
@@ -169,8 +171,9 @@ Rows::Rows(const std::vector<Part>& parts) {
   std::set<std::int64_t> all;
   for (const Part& part : parts) all.insert(part.iterations.begin(), part.iterations.end());
   numbers_.assign(all.begin(), all.end());
-  std::vector<std::int64_t> ranks(numbers_.size(), 0);     // that have stored the row as a whole
-  std::set<std::pair<std::int64_t, std::int64_t>> stored;  // by first rank, iteration
+  std::vector<std::int64_t> ranks(numbers_.size(), 0);      // that have stored the row as a whole
+  std::vector<std::int64_t> all_ranks(numbers_.size(), 0);  // of the run that has stored it
+  std::set<std::pair<std::int64_t, std::int64_t>> stored;   // by first rank, iteration
   for (const Part& part : parts) {
     in_part_.emplace_back(numbers_.size(), -1);
     of_part_.emplace_back();
@@ -183,10 +186,12 @@ Rows::Rows(const std::vector<Part>& parts) {
       of_part_.back().push_back(is_again ? -1 : static_cast<std::int64_t>(to));
       if (is_again) continue;
       in_part_.back()[to] = static_cast<std::int64_t>(row);
+      all_ranks[to] = std::max(all_ranks[to], part.ranks);
       if (part.complete[row]) ranks[to] += part.node_ranks;
     }
   }
-  for (const std::int64_t stored : ranks) complete_.push_back(stored >= parts.front().ranks);
+  for (std::size_t row = 0; row < ranks.size(); ++row)
+    complete_.push_back(ranks[row] >= all_ranks[row]);
 }
 
 std::vector<RowRun> Rows::runs(std::size_t part, hsize_t from, hsize_t upto,

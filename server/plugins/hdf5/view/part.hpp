@@ -29,6 +29,7 @@ struct Part {
   std::vector<std::uint8_t> complete;    ///< by row
   std::int64_t succession = 0;
   std::vector<std::int32_t> own_ranks;  ///< ascending; empty where they are not known
+  bool is_piece = false;  ///< of its server, which has written others before and after it
 
   /// Its server went on with ranks of another one, which has a part too.
   bool goes_on() const { return succession > 1; }

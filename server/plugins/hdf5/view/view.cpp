@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/conventions/block_table.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
@@ -285,7 +286,21 @@ void name_dimensions(const View& view, const std::string& dataset, bool with_row
   name_rest(view, named, std::move(titles), names, labels);
 }
 
+bool has_slots(hid_t dataset) { return has_attribute(dataset, kPatches); }
+
+bool is_array(const ViewedVariable& variable) {
+  if (variable.layout == "global") return true;
+  const auto shape_of = [&](hid_t dataset) {
+    return variable.constant ? extents_of(dataset) : behind(extents_of(dataset));
+  };
+  const Shape shape = shape_of(variable.like());
+  return std::none_of(variable.in_part.begin(), variable.in_part.end(), [&](const Id& dataset) {
+    return dataset.is_open() && (has_attribute(dataset, kBlockTable) || shape_of(dataset) != shape);
+  });
+}
+
 std::vector<std::string> own_dimensions(const ViewedVariable& variable, std::size_t dims) {
+  if (is_scale(variable.like())) return {variable.name};
   const auto all = static_cast<unsigned>(extents_of(variable.like()).size());
   std::vector<std::string> names;
   for (unsigned d = all - static_cast<unsigned>(dims); d < all; ++d)
@@ -306,8 +321,10 @@ std::vector<std::uint8_t> written_rows(const View& view, const ViewedVariable& v
 void add_first_row(View& view, const ViewedVariable& variable) {
   hsize_t first = H5S_UNLIMITED;
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
-    if (!variable.in_part[part].is_open()) continue;
-    const hsize_t row = first_row(variable.in_part[part]);
+    const Part& of = view.parts[part];
+    const bool is_of_piece = of.is_piece && is_dataset(of.file, variable.name);
+    if (!variable.in_part[part].is_open() && !is_of_piece) continue;
+    const hsize_t row = first_row(open_dataset(of.file, variable.name));
     for (const RowRun& run : view.rows.runs(part, row, row + 1, {}))
       first = std::min(first, run.to);
   }

@@ -99,6 +99,11 @@ struct ViewedVariable {
   hid_t like() const { return in_part[first]; }
 };
 
+/// A dataset of one of several servers has its blocks in slots; that of the only one is the whole array.
+bool has_slots(hid_t dataset);
+/// It has a global shape, or one block in each iteration: rows of it are arrays.
+bool is_array(const ViewedVariable& variable);
+
 /// The first part whose dataset of this name has the largest type: what the others have fits into
 /// that. `first` is one that has the dataset.
 std::size_t widest_part(const View& view, const std::string& name, std::size_t first);
