@@ -365,6 +365,9 @@ def test_ls_merge_and_recover_know_the_files(tmp_path, whole):
     run(tmp_path, range(LAST + 1), options=FOUR)
     shown = leat("ls", "run.h5", cwd=tmp_path).stdout
     assert "12: 0 to 11" in shown and "view of     3 files, split=\"4\": run.parts/session/rank000000.000000.h5, " in shown, shown
+    for name, path in pieces(tmp_path).items():
+        shown = leat("ls", path).stdout  # the ledger is the driver's, which has none
+        assert ("closed" if name.endswith("2.h5") else f"{name}  closed") in shown and "iterations  4: " in shown, shown
     assert "3 parts" in leat("recover", "run.h5", cwd=tmp_path).stdout
     done = leat("merge", "run.h5", "one.h5", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -40,8 +40,10 @@ class FileFacts:
         self._rows = 0
 
     def state_without_writer(self):
-        """The last thing that a store writes is the ledger; a file of one iteration is whole since it has its name."""
-        return "closed" if not self.made_by_leat or self.layout == "damaris" or self.lost is not None else "unclosed"
+        """The last thing that a store writes is the ledger, or that others come behind this one; a file of one iteration is whole since it
+        has its name."""
+        is_closed = self.lost is not None or self._number(b"leat_finished") == 1
+        return "closed" if not self.made_by_leat or self.layout == "damaris" or is_closed else "unclosed"
 
     def brief(self):
         return {"made_by_leat": self.made_by_leat, "layout": self.layout, "simulation": self._text(b"simulation"),

@@ -70,6 +70,8 @@ inline constexpr const char* kViewName = "leat_view";  ///< file name of the vie
 /// Of a piece: what split="..." was, and which time it has (SplitPeriod::begin).
 inline constexpr const char* kSplitText = "leat_split";
 inline constexpr const char* kSplitBegin = "leat_split_begin";
+inline constexpr const char* kFinished =
+    "leat_finished";  ///< 1: others come behind it, and have the ledger
 
 // How much a node has lost, where its own file cannot say so, since its disk was full at the end: in
 // the name of an empty file, which needs no room: rank000004.lost-600 beside rank000004.h5.

@@ -92,6 +92,7 @@ void Store::continue_file() {
     if (!group.empty() && !run_in(root_).is_of(run_))
       throw std::runtime_error("it is of an earlier run of session " + run_in(root_).session);
     open_ = std::make_unique<Open>(root_, run_, host_, shapes_);
+    if (output_.piece()) remove_attribute(root_, kFinished);
     if (leat_run_is_resumed(&run_)) note_continued(root_, run_);
     if (lost_before_.empty()) lost_before_ = noted_loss(root_);
     host_.info("continuing " + output_.path() + " behind its " + std::to_string(open_->rows) +
@@ -383,6 +384,7 @@ void Store::close_file(bool with_ledger) {
   settle_masks();
   open_->end();
   open_.reset();
+  if (!with_ledger && output_.piece()) set_attribute(root_, kFinished, std::int64_t{1});
   finish_file(all, with_ledger);
   if (const std::string how = disk_->direct_writer().summary(); !how.empty())
     host_.info(output_.path() + ": " + how);

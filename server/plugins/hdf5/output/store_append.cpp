@@ -198,6 +198,7 @@ void Store::go_on_in_old(std::int64_t first) {
   root_ = Id(H5Gopen2(file_, "/", H5P_DEFAULT), "cannot open " + path);
   describe_appended(root_, run_, first);
   remove_ledger(root_);
+  remove_attribute(root_, kFinished);
   if (!output_.view().empty())
     remove_losses_beside(std::filesystem::path(path).parent_path() / (name_of_part(run_) + ".h5"));
   open_ = std::make_unique<Open>(root_, run_, host_, shapes_);

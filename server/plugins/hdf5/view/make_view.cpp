@@ -134,6 +134,7 @@ std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
   std::map<std::string, ViewedVariable> found;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     for (const std::string& name : datasets_in(parts[i].file)) {
+      if (is_for_vtk(name)) continue;
       Id dataset = open_dataset(parts[i].file, name);
       if (!has_attribute(dataset, "leat_layout")) continue;
       ViewedVariable& variable = found[name];
@@ -299,9 +300,9 @@ ViewFacts write_view(const std::string& path, const std::string& folder, const f
       open_parts(folder, unreadable == Unreadable::left_out ? &left_out : nullptr);
   for (const Part& part : parts) files->push_back(where / fs::path(part.path).filename());
   const Id file = make_plain(path);
-  copy_attributes(
-      parts.front().file, file,
-      {"lost", kFirstRank, kNodeRanks, kStarted, kViewName, kSuccession, kOwnRanks, kSplitBegin});
+  copy_attributes(parts.front().file, file,
+                  {"lost", kFirstRank, kNodeRanks, kStarted, kViewName, kSuccession, kOwnRanks,
+                   kSplitBegin, kFinished});
   set_attribute(file, kViewMark, where.string());
   const std::vector<std::string> not_shown = fill(file, parts, *files);
   check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + path);

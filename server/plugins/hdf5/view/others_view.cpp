@@ -193,9 +193,6 @@ class JoinedProducts {
   hsize_t rows_ = 0;
 };
 
-// Of a piece of the only server: a view has its own.
-constexpr const char* kForVtk = "VTKHDF/";
-
 // What scripts and plugins of a node made is that node's.
 constexpr const char* kProductRoots[] = {"scripts", "products"};
 
@@ -209,8 +206,7 @@ bool is_product(const std::string& path) {
 void add_others(View& view) {
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     for (const std::string& name : datasets_in(view.parts[part].file)) {
-      if (is_product(name) || begins_with(name, kForVtk) || !view.done.insert(name).second)
-        continue;
+      if (is_product(name) || is_for_vtk(name) || !view.done.insert(name).second) continue;
       if (!is_in(view.file, name)) add_other(view, name, part);
     }
   }

@@ -286,6 +286,8 @@ void name_dimensions(const View& view, const std::string& dataset, bool with_row
   name_rest(view, named, std::move(titles), names, labels);
 }
 
+bool is_for_vtk(const std::string& dataset) { return begins_with(dataset, "VTKHDF/"); }
+
 bool has_slots(hid_t dataset) { return has_attribute(dataset, kPatches); }
 
 bool is_array(const ViewedVariable& variable) {
