@@ -411,6 +411,8 @@ class DerivedReader {
     add("when", told.when.text);
     add("unit-out", told.unit_out.text);
     add("keep-bits", told.keep_bits.text);
+    add("scale", told.scale.text);
+    add("offset", told.offset.text);
     return text;
   }
 
