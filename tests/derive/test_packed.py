@@ -111,6 +111,17 @@ def test_what_does_not_fit_never_wraps_and_is_reported(tmp_path):
     assert any(said in json.dumps(each) for each in warnings), warnings
 
 
+def test_other_stores_have_the_values_themselves(tmp_path):
+    whole = warm(2)
+    whole["u"][1, 0, :2] = [1e9, np.nan]
+    raw = '<store name="bytes" type="raw" folder="bytes"><option name="file-per" value="variable"/></store>'
+    log = run(tmp_path, PACKED.replace("/>", ' store="bytes"/>'), whole, 1, store='<store name="out" type="hdf5"/>' + raw)
+    assert "in their place" not in log, log
+    (path,) = [path for path in tmp_path.rglob("a*") if path.is_file() and "bytes" in str(path.parent)]
+    padded = np.pad(whole["u"], ((0, 0), (0, 0), (1, 1)), constant_values=77)
+    assert path.read_bytes() == padded.tobytes() or path.read_bytes() == whole["u"].tobytes()
+
+
 def test_what_is_made_of_it_and_scripts_have_the_values_themselves(tmp_path):
     whole = warm(2)
     (tmp_path / "look.py").write_text('''
