@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/stored_as.hpp"
 #include "lib/base/text.hpp"
 #include "lib/model/explain.hpp"
 #include "lib/model/read_steps.hpp"
@@ -199,12 +200,13 @@ class CheckScreen {
     for (std::uint32_t i = 0; i < model_.variables.size(); ++i) {
       const model::Variable& variable = model_.variables[i];
       if (!variable.derived) continue;
-      Json& row =
-          rows.emplace_back(Json{{"name", variable.name},
-                                 {"type", scalar_name(model_.layouts[variable.layout].type)},
-                                 {"unit", variable.unit},
-                                 {"what", model::what_is_made(model_, i)},
-                                 {"stores", Json::array()}});
+      const StoredAs as = stored_as(variable.options);
+      const ScalarType type = as.is_any() ? as.type : model_.layouts[variable.layout].type;
+      Json& row = rows.emplace_back(Json{{"name", variable.name},
+                                         {"type", scalar_name(type)},
+                                         {"unit", variable.unit},
+                                         {"what", model::what_is_made(model_, i)},
+                                         {"stores", Json::array()}});
       for (const std::uint32_t each : variable.stores)
         row["stores"].push_back(model_.stores[each].name);
     }

@@ -2,6 +2,7 @@
 """Values that are stored as whole numbers with a scale and an offset: what NumPy makes of the same arrays, and readers of the file."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -302,4 +303,6 @@ def test_a_file_with_another_scale_is_left_alone(tmp_path, other, said):
 def test_leat_check_says_what_fits(tmp_path):
     (tmp_path / "run.xml").write_text(text(PACKED, 1))
     done = subprocess.run([BUILD / "bin/leat", "check", tmp_path / "run.xml", "--explain", "a"], capture_output=True, text=True)
+    whole = subprocess.run([BUILD / "bin/leat", "check", tmp_path / "run.xml"], capture_output=True, text=True)
+    assert re.search(r"^ +a +int16 +m/s +u in each iteration", whole.stdout, re.M), whole.stdout
     assert done.returncode == 0 and "as int16 in m/s, in steps of 0.01: -54.52 to 600.82 fit;" in done.stdout, done.stdout + done.stderr
