@@ -5,6 +5,7 @@
 
 #include "lib/base/stored_as.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/splitting.hpp"
 #include "lib/model/wanted.hpp"
 #include "lib/model/words.hpp"
 
@@ -92,6 +93,14 @@ std::string of_server(const Model& model, std::uint32_t number) {
   return text + (stores.empty() ? "; it is in no file." : "; it goes to " + stores + ".");
 }
 
+// ", a new file every 1 mo"
+std::string of_split(const Store& store) {
+  const Result<Every> split = parse_split(store.option("split", ""));
+  if (!split) return "";
+  const bool counts = split->clock == Every::Clock::iterations;
+  return ", a new file every " + to_text(*split) + (counts ? " iterations" : "");
+}
+
 std::string of_store(const Model& model, const Store& store) {
   std::string names;
   const auto number = static_cast<std::uint32_t>(&store - model.stores.data());
@@ -103,8 +112,8 @@ std::string of_store(const Model& model, const Store& store) {
                                ? "has a row " + when_in_words(model.periods[*store.period], true)
                            : store.awaits_event ? "takes iterations in which an event says so"
                                                 : "takes its variables " + when_taken(model, store);
-  return "store \"" + store.name + "\" (" + file_of(model, store) + ") " + rows + ": " +
-         (names.empty() ? "none" : names) + ".";
+  return "store \"" + store.name + "\" (" + file_of(model, store) + of_split(store) + ") " + rows +
+         ": " + (names.empty() ? "none" : names) + ".";
 }
 
 }  // namespace

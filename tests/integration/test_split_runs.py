@@ -199,7 +199,10 @@ def test_what_was_in_memory_when_all_were_killed_is_stored_in_its_files(tmp_path
     assert 'view of     3 files, split="2"' in shown and "stored after all of it was killed" in shown, shown
 
 
-def test_leat_check_says_what_cannot_be(tmp_path):
+def test_leat_check_says_what_cannot_be_and_what_will_be(tmp_path):
     (tmp_path / "run.xml").write_text(xml(DATA, store='<store name="out" type="hdf5" split="1 week"/>'))
     done = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0 and 'split="1 week": "week" is no unit of time; write "7 d" for a week' in done.stdout + done.stderr
+    (tmp_path / "run.xml").write_text(text("every 1000"))
+    done = subprocess.run([BUILD / "bin/leat", "check", "run.xml", "--explain", "out"], cwd=tmp_path, capture_output=True, text=True)
+    assert 'store "out" (run.h5, a new file every 1000 iterations) takes its variables' in done.stdout, done

@@ -15,6 +15,7 @@ from nodes import Nodes, leat, values
 from small_disk import small_disk
 from stored_blocks import stored_blocks
 from test_resumed import LAST, TIME, VARIABLES, blocks, parameters, results, start, step, undisturbed
+from test_views import grid
 
 FOUR = {"split": "4"}
 NODES = [[0, 1], [2]]
@@ -189,13 +190,14 @@ def test_a_server_that_is_killed_is_followed_by_one_that_goes_on(tmp_path, whole
     assert [len(iterations(path)) for path in pieces(tmp_path).values()] == [4, 4, 4]
 
 
-def run_until_killed(folder, first, when, resumed, call):
+def run_until_killed(folder, first, when, resumed, call, options=None, **more):
     """A run that is killed in its `when`-th call. Returns the first iteration that was not said to be stored."""
     folder.mkdir(exist_ok=True)
     i = first
     try:
-        plugin = Plugin(folder, VARIABLES, ranks=2, xml=XML, resumed=resumed, options={"split": "2"}, **TIME, wrapper=[
-            "strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when={when}"])
+        wrapper = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when={when}"]
+        plugin = Plugin(folder, VARIABLES, ranks=2, xml=XML, resumed=resumed, options=options or {"split": "2"}, wrapper=wrapper, **TIME,
+                        **more)
         for i in range(first, 6):
             step(plugin, i, 2)
         plugin.finish()
@@ -230,6 +232,29 @@ def test_killed_at_any_call_nothing_is_lost_or_twice(tmp_path, six, call, most):
             step(plugin, i, 2)
         plugin.finish()
         expect_same_output(folder / "run.h5", six)
+
+
+@pytest.mark.parametrize("call, most", [("pwrite64", 200), ("unlink", 30), ("rename", 12), ("openat", 400)])
+def test_a_run_that_goes_on_and_is_killed_at_any_call_is_followed_by_one_that_does(tmp_path, six, call, most):
+    seed = int.from_bytes(os.urandom(4), "little")
+    print("seed", seed)
+    dice = random.Random(seed)
+    options, begin = {"split": "2", "append": "true"}, 3
+    first_run = tmp_path / "first"
+    run(first_run, range(6), 2, options=options, session="one")
+    for number in range(5):
+        folder = tmp_path / str(number)
+        shutil.copytree(first_run, folder)
+        first, resumed = begin, 0
+        for _ in range(3):
+            first = run_until_killed(folder, max(begin, first - 1), dice.randrange(1, most), resumed, call, options, session="two")
+            resumed = 1
+        plugin = start(folder, 2, options=options, resumed=1, session="two")
+        for i in range(max(begin, first - 1), 6):
+            step(plugin, i, 2)
+        assert plugin.finish() == ""
+        expect_same_output(folder / "run.h5", six)
+        assert [iterations(path) for path in pieces(folder).values()] == [[0, 1], [2, 3], [4, 5]]
 
 
 @pytest.mark.parametrize("end, first", [(6, 6), (8, 8), (10, 5), (10, 4), (10, 2), (10, 0), (12, 12)])
@@ -287,6 +312,48 @@ def test_one_of_several_servers_that_is_killed_goes_on_in_its_files(tmp_path):
             assert not servers.plugins[place].opened
     servers.finish()
     expect_same_output(tmp_path / "run/run.h5", tmp_path / "whole/run.h5")
+
+
+def test_servers_that_go_on_with_ranks_of_another_one_are_there_once(tmp_path):
+    """As staging nodes do: the first server has all ranks to begin with; then others go on with some, and are given some again."""
+    variables = [variable("p", "i4", ["?n"]), variable("q", "f8", ["x"]), variable("u", "f8", ["y", "x"], **{"global": 1})]
+
+    def store(folder, options):
+        folder.mkdir()
+
+        def server(ranks, succession):
+            return Plugin(folder, variables, simulation="run", session="s1", ranks=3, node_ranks=len(ranks), first_rank=ranks[0],
+                          own_ranks=ranks, succession=succession, options=options)
+
+        def give(target, i, ranks, complete=1):
+            made = [target.block(number, shape, 100 * i + 10 * rank + number + 1, rank=rank)
+                    for number in (0, 1) for rank in ranks for shape in [(4,) if number else (rank + i,)]]
+            made += grid(target, 2, {(rank, 0): (4 * rank, 0, 4, 10) for rank in ranks}, 0, iteration=i)
+            target.must(i, *made, complete=complete)
+
+        first = server([0, 1, 2], 1)
+        for i in range(3):
+            give(first, i, [0, 1, 2])
+        give(first, 3, [0, 2], complete=0)  # rank 1 has gone by then
+        give(first, 4, [2], complete=0)
+        second, third = server([1], 1000), server([0], 2000)
+        for target, rank, begin in ((second, 1, 2), (third, 0, 3)):
+            for i in range(begin, 5):
+                give(target, i, [rank])
+        for target in (first, second, third):
+            target.finish()
+        return folder / "run.h5"
+
+    view, whole = store(tmp_path / "split", {"split": "2"}), store(tmp_path / "whole", {})
+    assert len(pieces(tmp_path / "split")) == 3 + 2 + 2
+    with h5py.File(view) as got, h5py.File(whole) as wanted:
+        assert got["iteration"][:].tolist() == wanted["iteration"][:].tolist() == [*range(5)]
+        assert got["leat/iteration_complete"][:].tolist() == wanted["leat/iteration_complete"][:].tolist()
+        assert same_bits(got["u"][:], wanted["u"][:])
+        for row in range(5):
+            for name in "pq":
+                ours, theirs = stored_blocks(got, name, row), stored_blocks(wanted, name, row)
+                assert ours.keys() == theirs.keys() and all(same_bits(ours[who], theirs[who]) for who in theirs), (name, row)
 
 
 def test_a_full_disk_when_the_next_file_is_begun_loses_what_does_not_fit_and_says_so(tmp_path):

@@ -9,6 +9,7 @@ import xarray
 from leat_plugin import Plugin, array, mesh, variable
 from leat_run import same_bits
 from nodes import leat
+from test_amr import Told, patched, patches_of
 from test_split import pieces, seen_in
 from test_views import DECOMPOSITIONS, grid
 from test_vtkhdf import MIXED_MESH, field_blocks, mixed_blocks, mixed_variables
@@ -100,6 +101,16 @@ def test_particles(tmp_path):
         run.must(step, *particles(run, step), *[run.one.block(4, (), step, rank=r) for r in range(4)])
     view, whole = run.finish()
     expect_same_for_vtk(view, whole)
+
+
+def test_patches_on_levels(tmp_path):
+    run = Told(tmp_path, [patched("a", "f8"), patched("b", "i4")], options={"split": "2"})
+    for row in (0, 1, 2, 3, 5):
+        run.give(patches_of(row))
+    run.plugin.finish()
+    run.check()
+    run.check_vtk()
+    assert [seen["0/kind"] for seen in vtk_of_each(*pieces(tmp_path).values())] == ["vtkOverlappingAMR"] * 3
 
 
 def test_a_constant_that_is_written_anew_is_that_of_the_last_file(tmp_path):

@@ -105,6 +105,8 @@ void keep_one_run(std::vector<Part>* parts) {
 
 std::optional<std::int64_t> losses_of(const Part& part) {
   if (has_attribute(part.file, "lost")) return integer_attribute(part.file, "lost", 0);
+  // Of thousands of pieces only the last ones have something beside them.
+  if (has_attribute(part.file, kFinished)) return std::nullopt;
   const fs::path file = part.path;
   const std::string server =
       is_shared(file) ? name_of_part(static_cast<int>(part.first_rank)) : server_of_part(file);
