@@ -61,8 +61,8 @@ def test_what_zfp_cannot_do_is_an_error(tmp_path):
 @pytest.mark.parametrize("option, expected", [
     ('name="exists" value="overwrite"', 'option exists="overwrite": expected "keep" or "replace"'),
     ('name="compresion" value="lz4"', 'no option "compresion"; it has file, folder, compression'),
-    ('name="chunks" value="4"', 'no option "chunks"; it has file, folder, compression, durability, append, exists, io, files, layout, '
-     'file-mode, domains and select-file'),
+    ('name="chunks" value="4"', 'no option "chunks"; it has file, folder, compression, durability, append, exists, io, files, split, '
+     'layout, file-mode, domains and select-file'),
     ('name="files" value="few"', 'option files="few": expected "node" for a file of each server, "auto"'),
     ('name="durability" value="ever"', 'option durability="ever": expected "iteration"'),
     ('name="io" value="dirct"', 'option io="dirct": expected "auto", "buffered" or "direct"'),

@@ -144,7 +144,8 @@ def test_a_time_that_goes_back_or_is_none_stays_in_the_file(tmp_path):
     plugin = Plugin(tmp_path, [variable("a", "f8", ["x"])], options={"split": "1 d"}, **TIME)
     for i, t in enumerate([0.5, 1.5, 0.7, None, 1.9, 2.5, 1.0]):
         plugin.must(i, plugin.block(0, (3,), i + 1), parameters={"n": i, "s": "", "t": t})
-    plugin.finish()
+    said = plugin.finish()
+    assert "iteration 3 says no time, and stays in run.parts/session/rank000000.2000-01-02.h5" in said, said
     assert [iterations(path) for path in pieces(tmp_path).values()] == [[0], [1, 2, 3, 4], [5, 6]]
     assert iterations(tmp_path / "run.h5") == [*range(7)]
 
@@ -232,6 +233,27 @@ def test_killed_at_any_call_nothing_is_lost_or_twice(tmp_path, six, call, most):
             step(plugin, i, 2)
         plugin.finish()
         expect_same_output(folder / "run.h5", six)
+        expect_constants(folder, six)
+
+
+@pytest.mark.parametrize("when", [1, 2, 3, 4, 5])
+def test_killed_when_a_file_has_got_its_name_and_no_row_the_next_server_fills_it(tmp_path, six, when):
+    first = run_until_killed(tmp_path, 0, when, 0, "linkat")
+    assert first < 6  # a name is given by this call, of files and of views
+    plugin = start(tmp_path, 2, options={"split": "2"}, resumed=1)
+    for i in range(max(0, first - 1), 6):
+        step(plugin, i, 2)
+    assert plugin.finish() == ""
+    expect_same_output(tmp_path / "run.h5", six)
+    expect_constants(tmp_path, six)
+
+
+def expect_constants(folder, wanted):
+    """In each of the files."""
+    with h5py.File(wanted) as whole:
+        for path in pieces(folder).values():
+            with h5py.File(path) as file:
+                assert all(same_bits(file[name][()], whole[name][()]) for name in ("mesh", "one", "edges")), path
 
 
 @pytest.mark.parametrize("call, most", [("pwrite64", 200), ("unlink", 30), ("rename", 12), ("openat", 400)])
@@ -255,6 +277,7 @@ def test_a_run_that_goes_on_and_is_killed_at_any_call_is_followed_by_one_that_do
         assert plugin.finish() == ""
         expect_same_output(folder / "run.h5", six)
         assert [iterations(path) for path in pieces(folder).values()] == [[0, 1], [2, 3], [4, 5]]
+        expect_constants(folder, six)
 
 
 @pytest.mark.parametrize("end, first", [(6, 6), (8, 8), (10, 5), (10, 4), (10, 2), (10, 0), (12, 12)])
@@ -407,6 +430,24 @@ def test_an_older_output_is_set_aside_and_its_files_with_it(tmp_path):
     assert iterations(tmp_path / "run.h5") == [0, 1]
     run(tmp_path, range(3), session="two")
     assert iterations(tmp_path / "run.h5") == [0, 1, 2] and "leat_parts" not in h5py.File(tmp_path / "run.h5").attrs
+
+
+def test_an_older_output_is_replaced_with_all_its_files(tmp_path):
+    options = {**FOUR, "exists": "replace"}
+    run(tmp_path, range(5), options=options, session="one")
+    run(tmp_path, range(3), options=options, session="two")
+    assert iterations(tmp_path / "run.h5") == [0, 1, 2]
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == [
+        "run.h5", "run.parts/two/rank000000.000000.h5"]
+
+
+def test_two_runs_of_one_name_at_a_time_have_files_and_a_view_each(tmp_path):
+    one, two = start(tmp_path, options=FOUR, session="one"), start(tmp_path, options=FOUR, session="two")
+    for i in range(5):
+        step(one, i, 3)
+        step(two, i + 1, 3)
+    one.finish(), two.finish()
+    assert iterations(tmp_path / "run.h5") == [*range(5)] and iterations(tmp_path / "run-two.h5") == [*range(1, 6)]
 
 
 @pytest.mark.parametrize("before, now, why", [(FOUR, {}, "and this run has no split"),

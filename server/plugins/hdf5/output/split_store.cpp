@@ -113,6 +113,7 @@ void SplitStore::find_own() {
     stored_before_.insert(each.iterations.begin(), each.iterations.end());
     products_before_.insert(each.products.begin(), each.products.end());
     last_path_ = each.path;
+    if (!each.iterations.empty()) with_rows_ = each.path;
     if (each.split == split_text_) now_ = each.begin;
     if (!std::isnan(each.last_time)) last_time_ = each.last_time;
   }
@@ -164,6 +165,8 @@ void SplitStore::begin_to_append(std::int64_t iteration, const leat_iteration_da
   if (found_.empty()) return;
   const Piece& last = found_.back();
   last_path_ = last.path;
+  for (const Piece& each : found_)
+    if (!each.iterations.empty()) with_rows_ = each.path;
   last_time_ = last.last_time;
   now_ = last.split == split_text_ ? last.begin : kBeforeAll;
   const std::optional<model::SplitPeriod> period = data ? period_of(*data) : std::nullopt;
@@ -231,19 +234,19 @@ void SplitStore::open(const std::string& path, double begin, bool is_earlier) {
   if (!is_earlier) name_lock_->mark(kBegun);
 }
 
-// Of the piece that is being written, or that was the last one. They stay in memory until the next one has them.
+// Of the piece that is being written, or of the last one that has a row: one that was just begun has none of them. They stay in memory until the next one has them.
 void SplitStore::carry_constants() {
   if (carried_) return;
   try {
     if (store_) {
       carried_ = store_->constants();
-    } else if (!last_path_.empty() && fs::exists(last_path_)) {
-      const Id file = open_of_leat(last_path_);
+    } else if (!with_rows_.empty() && fs::exists(with_rows_)) {
+      const Id file = open_of_leat(with_rows_);
       carried_ = StoredRows(file, run_).constants();
     }
   } catch (const std::exception& e) {
     host_.warn("what does not vary in time cannot be read from " +
-               (store_ ? store_->path() : last_path_) +
+               (store_ ? store_->path() : with_rows_) +
                ", and is not in the next file: " + e.what());
   }
 }
@@ -287,6 +290,7 @@ void SplitStore::iteration(const leat_iteration_data& data) {
   const std::optional<model::SplitPeriod> period = period_of(data);
   if (period && period->begin > now_) begin(*period);
   expect_store();
+  if (!period) warn_of_no_time(data.iteration);
   if (const double time = time_of(run_, data); !std::isnan(time)) last_time_ = time;
   if (carried_) {
     store_->iteration(WithConstants(data, *carried_).data());
@@ -295,6 +299,15 @@ void SplitStore::iteration(const leat_iteration_data& data) {
     store_->iteration(data);
   }
   view_->after_commit();
+}
+
+// Once: it may be so in all of the run, and there is one file then.
+void SplitStore::warn_of_no_time(std::int64_t iteration) {
+  if (has_warned_) return;
+  has_warned_ = true;
+  host_.warn("iteration " + std::to_string(iteration) + " says no time, and stays in " +
+             store_->path() + ": split=\"" + split_text_ +
+             "\" goes by the time, which the simulation sets before the end of each iteration");
 }
 
 // What is made of an iteration comes later than that, maybe when it has been closed.

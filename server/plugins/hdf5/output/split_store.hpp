@@ -48,6 +48,7 @@ class SplitStore {
   void finish();
   void finish_others();
   void expect_store();
+  void warn_of_no_time(std::int64_t iteration);
 
   const leat_run& run_;
   Host host_;
@@ -60,6 +61,7 @@ class SplitStore {
   std::unique_ptr<Store> store_;
   double now_;             // begin of the last piece
   std::string last_path_;  // of the last piece that is not being written
+  std::string with_rows_;  // of the last one that servers before this one have written rows into
   double last_time_;
   std::unique_ptr<StoredIteration> carried_;
   std::vector<std::string> unfinished_;
@@ -67,6 +69,7 @@ class SplitStore {
   std::set<std::pair<std::string, std::int64_t>> products_before_;
   std::string lost_before_;
   bool awaits_first_ = false;  // of a run that appends
+  bool has_warned_ = false;
   std::optional<std::int64_t> first_;
   std::optional<ViewKeeper> view_;
 };
