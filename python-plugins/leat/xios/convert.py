@@ -60,6 +60,7 @@ class File:
     description: str = ""
     compression: str = ""
     appends: bool = False
+    split: str = ""
     variables: list = field(default_factory=list)
 
 
@@ -117,7 +118,8 @@ class Converter:
         every = self._every_of(element, attributes)
         name = self._unique(object_name(element.id or attributes.get("name") or "file"), self._names)
         file = File(name, self._path_of(name, attributes), attributes.get("description", ""),
-                    _compression(attributes.get("compression_level")), is_true(attributes.get("append"), False))
+                    _compression(attributes.get("compression_level")), is_true(attributes.get("append"), False),
+                    self._split_of(element, attributes))
         for each in element.children:
             if tables.kind_of(each.tag) == "variable":
                 self.report.without_equal(each.place, "<variable> in <file>", "files have no attributes of your own")
@@ -126,6 +128,10 @@ class Converter:
         if file.variables or any(name in raw.stores for raw in self.raw.values()):
             self.files.append(file)
         return None
+
+    def _split_of(self, element, attributes):
+        text = attributes.get("split_freq")
+        return self._period(text, element, "split_freq")[0] if text else ""
 
     def _every_of(self, element, attributes):
         text = attributes.get("output_freq")

@@ -136,4 +136,4 @@ def _variable(made, more):
 def _stores(converter):
     for file in converter.files:
         yield _element("store", name=file.name, type="hdf5", file=file.path, compression=file.compression,
-                       append="true" if file.appends else "")
+                       append="true" if file.appends else "", split=file.split)
