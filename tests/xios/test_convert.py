@@ -210,7 +210,8 @@ def test_a_calendar_that_the_program_gives_is_said_with_options(tmp_path):
 
 def test_what_has_no_equal_is_one_line_with_count_and_first_place(tmp_path):
     fields = SST.replace("/>", ' default_value="1e20"/>') + '<field id="b" default_value="0" grid_ref="surface"/>'
-    files = daily('<field field_ref="sst"/><variable id="title" type="string">ocean</variable>', split_freq="1y", timeseries="only", type="one_file")
+    files = daily('<field field_ref="sst"/><variable id="title" type="string">ocean</variable>', split_freq="1y", timeseries="only",
+                  type="one_file")
     made = made_of(tmp_path, fields, files)
     assert re.search(r"\n  default_value of <field>: .* \(2 times, first at iodef.xml:2:\d+\)\n", made.said)
     assert re.search(r"\n  timeseries of <file>: variables of a file stay together \(at iodef.xml:\d+:\d+\)\n", made.said)
