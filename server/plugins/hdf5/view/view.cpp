@@ -286,7 +286,12 @@ void name_dimensions(const View& view, const std::string& dataset, bool with_row
   name_rest(view, named, std::move(titles), names, labels);
 }
 
-bool is_for_vtk(const std::string& dataset) { return begins_with(dataset, "VTKHDF/"); }
+bool is_for_vtk(hid_t file, const std::string& dataset) {
+  constexpr const char* kRoot = "VTKHDF";
+  if (!begins_with(dataset, "VTKHDF/")) return false;
+  const Id group(H5Gopen2(file, kRoot, H5P_DEFAULT), "cannot open /VTKHDF");
+  return has_attribute(group, "Type");
+}
 
 bool has_slots(hid_t dataset) { return has_attribute(dataset, kPatches); }
 
