@@ -86,6 +86,8 @@ void Store::continue_file() {
   try {
     disk_ = open_disk(output_.path(), CommittedFile::Start::existing, run_, host_);
     file_ = open_file(output_.path(), disk_.get());
+    // What the head says of its length is that of the last commit: others may have taken room behind it, and not committed yet.
+    if (!group.empty()) expect_done(disk_->begin_turn(), "cannot write " + output_.path());
     if (!group.empty() && !is_in(file_, group)) return start_part();
     root_ = Id(H5Gopen2(file_, group.empty() ? "/" : group.c_str(), H5P_DEFAULT),
                "cannot open the part of this server");
