@@ -9,40 +9,14 @@
 #include <limits>
 #include <type_traits>
 
+#include "lib/base/number_types.hpp"
+
 namespace leat {
 namespace {
 
 constexpr std::int64_t kAtOnce = 1024;
 // What is added and taken away again leaves a whole number, the nearest, ties to even, of what is less than 2^51.
 constexpr double kRounder = 6755399441055744.0;
-
-template <class Use>
-void with_type(ScalarType type, const Use& use) {
-  switch (type) {
-    case ScalarType::int8:
-      return use(std::int8_t{});
-    case ScalarType::int16:
-      return use(std::int16_t{});
-    case ScalarType::int32:
-      return use(std::int32_t{});
-    case ScalarType::int64:
-      return use(std::int64_t{});
-    case ScalarType::uint8:
-      return use(std::uint8_t{});
-    case ScalarType::uint16:
-      return use(std::uint16_t{});
-    case ScalarType::uint32:
-      return use(std::uint32_t{});
-    case ScalarType::uint64:
-      return use(std::uint64_t{});
-    case ScalarType::float32:
-      return use(float{});
-    case ScalarType::float64:
-      return use(double{});
-    default:
-      return;
-  }
-}
 
 // The missing value is the least signed and the greatest unsigned number.
 struct Codes {
@@ -51,7 +25,7 @@ struct Codes {
 
 Codes codes_of(ScalarType type) {
   Codes codes;
-  with_type(type, [&](auto number) {
+  with_number_type(type, [&](auto number) {
     using Number = decltype(number);
     const auto least = static_cast<double>(std::numeric_limits<Number>::lowest());
     const auto greatest = static_cast<double>(std::numeric_limits<Number>::max());
@@ -108,7 +82,7 @@ Counts round(const StoredAs& as, const double* values, std::int64_t count, Numbe
 Counts store_as(const StoredAs& as, const Codes& codes, const double* values, std::int64_t count,
                 void* to, std::int64_t first) {
   Counts counts;
-  with_type(as.type, [&](auto number) {
+  with_number_type(as.type, [&](auto number) {
     auto* const put = to ? static_cast<decltype(number)*>(to) + first : nullptr;
     if constexpr (std::is_floating_point_v<decltype(number)>)
       counts = round(as, values, count, put);
@@ -176,7 +150,7 @@ StoringLoss StoredAs::store(ScalarType from, const void* values, std::int64_t fi
   double room[kAtOnce];
   for (std::int64_t done = 0; done < count; done += kAtOnce) {
     const std::int64_t now = std::min(kAtOnce, count - done), at = first + done;
-    with_type(from, [&](auto number) {
+    with_number_type(from, [&](auto number) {
       const auto* const given = static_cast<const decltype(number)*>(values) + at;
       for (std::int64_t i = 0; i < now; ++i) room[i] = static_cast<double>(given[i]);
     });

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <type_traits>
+
+#include "lib/base/number_types.hpp"
 
 // The loops are made for what the processor has; results are the same, as nothing is contracted.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -30,35 +31,6 @@ LEAT_FOR_EACH_PROCESSOR std::int64_t not_finite_of(const double* values, std::in
   std::int64_t all = 0;
   for (std::int64_t i = 0; i < count; ++i) all += !std::isfinite(values[i]);
   return all;
-}
-
-// Calls `use` with a null pointer of the type.
-template <class Use>
-auto with_type(ScalarType type, const Use& use) {
-  switch (type) {
-    case ScalarType::int8:
-      return use(static_cast<const std::int8_t*>(nullptr));
-    case ScalarType::int16:
-      return use(static_cast<const std::int16_t*>(nullptr));
-    case ScalarType::int32:
-      return use(static_cast<const std::int32_t*>(nullptr));
-    case ScalarType::int64:
-      return use(static_cast<const std::int64_t*>(nullptr));
-    case ScalarType::uint8:
-      return use(static_cast<const std::uint8_t*>(nullptr));
-    case ScalarType::uint16:
-      return use(static_cast<const std::uint16_t*>(nullptr));
-    case ScalarType::uint32:
-      return use(static_cast<const std::uint32_t*>(nullptr));
-    case ScalarType::uint64:
-      return use(static_cast<const std::uint64_t*>(nullptr));
-    case ScalarType::float32:
-      return use(static_cast<const float*>(nullptr));
-    case ScalarType::float64:
-      return use(static_cast<const double*>(nullptr));
-    default:
-      throw std::invalid_argument("elements of this type are no numbers");
-  }
 }
 
 template <class Number>
@@ -119,14 +91,15 @@ std::int64_t elements_of(const std::int64_t* extent, std::size_t dims) noexcept 
 
 void to_doubles(const void* data, ScalarType type, std::int64_t first, std::int64_t count,
                 double* to) {
-  with_type(type, [&](auto* as) { widen(static_cast<decltype(as)>(data) + first, count, to); });
+  with_number_type(type, [&](auto number) {
+    widen(static_cast<const decltype(number)*>(data) + first, count, to);
+  });
 }
 
 std::int64_t from_doubles(const double* values, std::int64_t count, ScalarType type, void* to,
                           std::int64_t first) {
-  return with_type(type, [&](auto* as) {
-    using Number = std::remove_const_t<std::remove_pointer_t<decltype(as)>>;
-    return narrow(values, count, static_cast<Number*>(to) + first);
+  return with_number_type(type, [&](auto number) {
+    return narrow(values, count, static_cast<decltype(number)*>(to) + first);
   });
 }
 
@@ -193,8 +166,8 @@ void Evaluation::load_spread(const ArrayInput& input, std::int64_t first, std::i
     at[d] = rest % extents_[d];
     rest /= extents_[d];
   }
-  with_type(input.type, [&](auto* as) {
-    const auto* const from = static_cast<decltype(as)>(input.data);
+  with_number_type(input.type, [&](auto number) {
+    const auto* const from = static_cast<const decltype(number)*>(input.data);
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t place = 0;
       for (std::size_t d = 0; d < dims; ++d) place += at[d] * input.steps[d];
