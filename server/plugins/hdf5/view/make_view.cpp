@@ -133,8 +133,7 @@ void forget_before(const std::vector<Part>& parts, std::size_t part, ViewedVaria
 std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
   std::map<std::string, ViewedVariable> found;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    for (const std::string& name : datasets_in(parts[i].file)) {
-      if (is_for_vtk(parts[i].file, name)) continue;
+    for (const std::string& name : own_datasets_in(parts[i])) {
       Id dataset = open_dataset(parts[i].file, name);
       if (!has_attribute(dataset, "leat_layout")) continue;
       ViewedVariable& variable = found[name];

@@ -205,10 +205,8 @@ bool is_product(const std::string& path) {
 
 void add_others(View& view) {
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
-    for (const std::string& name : datasets_in(view.parts[part].file)) {
-      if (is_product(name) || is_for_vtk(view.parts[part].file, name) ||
-          !view.done.insert(name).second)
-        continue;
+    for (const std::string& name : own_datasets_in(view.parts[part])) {
+      if (is_product(name) || !view.done.insert(name).second) continue;
       if (!is_in(view.file, name)) add_other(view, name, part);
     }
   }

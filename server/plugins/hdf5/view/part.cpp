@@ -26,6 +26,12 @@ std::vector<std::int32_t> ranks_in(const std::string& text) {
   return ranks;
 }
 
+bool is_vtkhdf(hid_t file) {
+  constexpr const char* kGroup = "VTKHDF";
+  return is_in(file, kGroup) &&
+         has_attribute(Id(H5Gopen2(file, kGroup, H5P_DEFAULT), "cannot open /VTKHDF"), "Type");
+}
+
 // `root`: the file, or a group of it.
 Part part_in(const fs::path& path, const std::string& name, const std::string& group, Id root) {
   Part part;
@@ -39,6 +45,7 @@ Part part_in(const fs::path& path, const std::string& name, const std::string& g
   part.started_ns = integer_attribute(part.file, kStarted, 0);
   part.succession = integer_attribute(part.file, kSuccession, 0);
   part.is_piece = has_attribute(part.file, kSplitText);
+  part.shows_vtk = part.is_piece && is_vtkhdf(part.file);
   part.own_ranks = ranks_in(text_attribute(part.file, kOwnRanks, ""));
   part.iteration_name = table_of(part.file, "", "iteration");
   part.rows_name = scale_of_rows(part.file);

@@ -30,6 +30,8 @@ struct Part {
   std::int64_t succession = 0;
   std::vector<std::int32_t> own_ranks;  ///< ascending; empty where they are not known
   bool is_piece = false;  ///< of its server, which has written others before and after it
+  /// What /VTKHDF has, in a piece of the only server, shows the rest: a view has its own. A group of variables may be called so, too.
+  bool shows_vtk = false;
 
   /// Its server went on with ranks of another one, which has a part too.
   bool goes_on() const { return succession > 1; }

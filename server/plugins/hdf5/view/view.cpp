@@ -286,11 +286,11 @@ void name_dimensions(const View& view, const std::string& dataset, bool with_row
   name_rest(view, named, std::move(titles), names, labels);
 }
 
-bool is_for_vtk(hid_t file, const std::string& dataset) {
-  constexpr const char* kRoot = "VTKHDF";
-  if (!begins_with(dataset, "VTKHDF/")) return false;
-  const Id group(H5Gopen2(file, kRoot, H5P_DEFAULT), "cannot open /VTKHDF");
-  return has_attribute(group, "Type");
+std::vector<std::string> own_datasets_in(const Part& part) {
+  std::vector<std::string> all = datasets_in(part.file);
+  if (part.shows_vtk)
+    std::erase_if(all, [](const std::string& name) { return begins_with(name, "VTKHDF/"); });
+  return all;
 }
 
 bool has_slots(hid_t dataset) { return has_attribute(dataset, kPatches); }

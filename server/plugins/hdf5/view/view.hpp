@@ -99,8 +99,8 @@ struct ViewedVariable {
   hid_t like() const { return in_part[first]; }
 };
 
-/// In a piece of the only server: a view has its own. A group of the user's that is called so is no such one.
-bool is_for_vtk(hid_t file, const std::string& dataset);
+/// Without those that show the others (Part::shows_vtk).
+std::vector<std::string> own_datasets_in(const Part& part);
 /// A dataset of one of several servers has its blocks in slots; that of the only one is the whole array.
 bool has_slots(hid_t dataset);
 /// It has a global shape, or one block in each iteration: rows of it are arrays.
