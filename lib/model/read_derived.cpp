@@ -506,8 +506,8 @@ class DerivedReader {
       }
       const std::optional<std::int64_t> length =
           whole_extent(IntegerValues(model_.parameters), model_.layouts[whole], d);
-      if (each.places.size() == 2 && length) {
-        each.what.end = std::min(*each.what.end, *length);
+      if (each.places.size() == 2) {
+        each.what.end = std::min(*each.what.end, length.value_or(INT64_MAX));
         if (*each.what.end <= each.what.first)
           return refuse("there is nothing between these coordinates");
       }

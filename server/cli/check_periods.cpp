@@ -24,52 +24,66 @@ std::optional<double> seconds_of_first(const model::Every& every) {
   return count * period.unit->months * kShortestMonth;
 }
 
-// "", or how long a run of this length would have to be.
-std::string why_beyond(const model::Every& every, std::int64_t iterations,
-                       const std::optional<double>& step) {
-  if (every.phases.empty()) return "";
-  const std::string run =
-      "a run of " + counted(static_cast<std::uint64_t>(iterations), "iteration");
-  if (every.clock == model::Every::Clock::iterations)
-    return every.phases[0].period.count > iterations ? run + " ends before" : "";
-  if (every.clock != model::Every::Clock::simulation || !step) return "";
-  const double length = *step * static_cast<double>(iterations);
-  const std::optional<double> period = seconds_of_first(every);
-  return period && *period > length * (1 + 1e-9)
-             ? run + " takes " + format_seconds(length) + " of its time, and ends before"
-             : "";
-}
+class Length {
+ public:
+  Length(std::int64_t iterations, const std::optional<double>& step)
+      : iterations_(iterations),
+        step_(step),
+        run_("a run of " + counted(static_cast<std::uint64_t>(iterations), "iteration")) {}
+
+  /// "", or why nothing of a period of so many iterations comes to its end.
+  std::string why_beyond(std::int64_t count) const {
+    return count > iterations_ ? run_ + " ends before" : "";
+  }
+  std::string why_beyond(const model::Every& every) const {
+    if (every.phases.empty()) return "";
+    if (every.clock == model::Every::Clock::iterations)
+      return why_beyond(every.phases[0].period.count);
+    if (every.clock != model::Every::Clock::simulation || !step_) return "";
+    const double length = *step_ * static_cast<double>(iterations_);
+    const std::optional<double> period = seconds_of_first(every);
+    return period && *period > length * (1 + 1e-9)
+               ? run_ + " takes " + format_seconds(length) + " of its time, and ends before"
+               : "";
+  }
+
+ private:
+  std::int64_t iterations_;
+  std::optional<double> step_;
+  std::string run_;
+};
 
 // A warning for each period that does not end in the run, and for what the run has once only.
-std::vector<model::Diagnostic> periods_beyond(const model::Model& model, std::int64_t iterations,
-                                              const std::optional<double>& step) {
+std::vector<model::Diagnostic> periods_beyond(const model::Model& model, const Length& length) {
   std::vector<model::Diagnostic> all;
+  const auto say = [&](const std::string& who, const std::string& what, const std::string& why,
+                       const model::SourceLocation& where) {
+    if (!why.empty())
+      all.push_back({model::Severity::warning, where, who + " has " + what + ": " + why});
+  };
   const auto look = [&](const std::string& who, std::uint32_t period, bool is_over_time,
                         const model::SourceLocation& where) {
     const model::Every& every = model.periods[period];
-    const std::string why = why_beyond(every, iterations, step);
-    if (why.empty()) return;
-    const std::string what = is_over_time ? "has nothing, as no period of every=\""
-                                          : "has the first iteration alone, of every=\"";
-    all.push_back(
-        {model::Severity::warning, where,
-         who + " " + what + to_text(every) + "\"" + (is_over_time ? " ends: " : ": ") + why});
+    const std::string text = "every=\"" + to_text(every) + "\"";
+    say(who,
+        is_over_time ? "nothing, as no period of " + text + " ends"
+                     : "the first iteration alone, of " + text,
+        length.why_beyond(every), where);
   };
   for (const model::Variable& each : model.variables) {
+    const std::string who = "variable \"" + each.name + "\"";
     if (each.derived)
-      look("variable \"" + each.name + "\"", each.derived->period, each.derived->is_over_time(),
-           each.where);
+      look(who, each.derived->period, each.derived->is_over_time(), each.where);
     else if (each.period)
-      look("variable \"" + each.name + "\"", *each.period, false, each.where);
+      look(who, *each.period, false, each.where);
   }
   for (const model::Store& each : model.stores) {
-    if (each.due) look("store \"" + each.name + "\"", *each.due, false, each.where);
-    if (!each.due && !each.awaits_event && each.every > iterations)
-      all.push_back({model::Severity::warning, each.where,
-                     "store \"" + each.name + "\" has the first iteration alone, of every=\"" +
-                         each.when + "\": a run of " +
-                         counted(static_cast<std::uint64_t>(iterations), "iteration") +
-                         " ends before"});
+    const std::string who = "store \"" + each.name + "\"";
+    if (each.due)
+      look(who, *each.due, false, each.where);
+    else if (!each.awaits_event)
+      say(who, "the first iteration alone, of every=\"" + each.when + "\"",
+          length.why_beyond(each.every), each.where);
   }
   return all;
 }
@@ -87,7 +101,7 @@ Result<void> check_length(CheckReport& report) {
       return Error{Status::ERROR_ARGUMENT, "--time-step \"" + options.time_step +
                                                "\" is no time of the simulation, like \"10 min\""};
   }
-  for (model::Diagnostic& each : periods_beyond(*report.model, options.iterations, step))
+  for (model::Diagnostic& each : periods_beyond(*report.model, {options.iterations, step}))
     report.diagnostics.push_back(std::move(each));
   return {};
 }

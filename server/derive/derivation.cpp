@@ -12,7 +12,6 @@
 #include "lib/model/wanted.hpp"
 #include "lib/os/clock.hpp"
 #include "server/derive/coordinates.hpp"
-#include "server/derive/gradient.hpp"
 
 namespace leat::server {
 namespace {
@@ -268,8 +267,10 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, Iteration*
   }
   Made made;
   made.piece = room_for(variable, &jobs, wrong);
+  std::optional<Gradient> gradient;
+  if (derived.along && !jobs.empty()) gradient.emplace(model_, from_, derived);
   for (Job& job : jobs) {
-    derived.along ? differentiate(derived, &job, wrong) : compute(variable, &job, &made);
+    gradient ? differentiate(*gradient, &job, wrong) : compute(variable, &job, &made);
     made.periods_lost = made.periods_lost || (job.step && job.step->loses_period());
     if (!job.tells) continue;
     const auto& told = job.step      ? job.step->told()
@@ -627,10 +628,10 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
 }
 
 // Of a block that is as it was written, to doubles.
-void Derivation::differentiate(const model::Derived& derived, Job* job, Wrong* wrong) {
+void Derivation::differentiate(const Gradient& gradient, Job* job, Wrong* wrong) {
   if (!job->tells) return;
   const std::uint32_t variable = job->block.variable;
-  const std::vector<Block>& all = from_.blocks.at(derived.main);
+  const std::vector<Block>& all = from_.blocks.at(model_.variables[variable].derived->main);
   const auto of = std::find_if(all.begin(), all.end(), [&](const Block& each) {
     return each.rank == job->block.rank && each.block == job->block.block;
   });
@@ -643,7 +644,7 @@ void Derivation::differentiate(const model::Derived& derived, Job* job, Wrong* w
                                   std::copy_n(some, count, values.begin() + first);
                                 });
   auto* const to = static_cast<double*>(const_cast<void*>(job->block.data));
-  const std::string why = Gradient(model_, from_, derived).compute(*of, values.data(), to);
+  const std::string why = gradient.compute(*of, values.data(), to);
   if (why.empty()) return;
   wrong->problems.push_back(lost_block(job->block, variable, why));
   job->tells = false;

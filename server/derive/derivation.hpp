@@ -18,6 +18,7 @@
 #include "lib/model/model.hpp"
 #include "server/derive/block_inputs.hpp"
 #include "server/derive/derived_memory.hpp"
+#include "server/derive/gradient.hpp"
 #include "server/derive/saved_sums.hpp"
 #include "server/derive/space_reduction.hpp"
 #include "server/derive/sum_step.hpp"
@@ -89,7 +90,7 @@ class Derivation {
   std::shared_ptr<DerivedMemory::Piece> room_for(std::uint32_t variable, std::vector<Job>* jobs,
                                                  Wrong* wrong);
   std::vector<Job> jobs_of(std::uint32_t variable, std::int64_t iteration, Wrong* wrong);
-  void differentiate(const model::Derived& derived, Job* job, Wrong* wrong);
+  void differentiate(const Gradient& gradient, Job* job, Wrong* wrong);
   bool is_due(const model::Derived& derived, Iteration* iteration);
   void settle_condition(std::uint32_t period, Iteration* iteration);
   bool holds(std::uint32_t period, const Iteration& iteration);

@@ -100,9 +100,10 @@ void SharedStore::open_own() {
 // next iteration. That ends what HDF5 has of it while the file is still locked. Returns which file it was.
 int SharedStore::write(const std::function<void(Store&)>& call) {
   const int file = host_.shared_file(files_);
-  const std::string why_not = file < 0 ? "it is nobody's turn" : begin_turn(file);
-  if (!why_not.empty()) {
-    if (file >= 0 && told_.insert(file).second)
+  const bool has_turn = file >= 0;
+  const std::string why_not = has_turn ? begin_turn(file) : "";
+  if (!has_turn || !why_not.empty()) {
+    if (has_turn && told_.insert(file).second)
       host_.warn(path_of(file) + why_not + ": this server writes into " + own_path(run_, folder_) +
                  " until it can");
     open_own();
