@@ -15,7 +15,7 @@ from nodes import Nodes, leat, values
 from small_disk import small_disk
 from stored_blocks import stored_blocks
 from test_resumed import LAST, TIME, VARIABLES, blocks, parameters, results, start, step, undisturbed
-from test_views import grid
+from test_views import store_with_servers_that_go_on
 
 FOUR = {"split": "4"}
 NODES = [[0, 1], [2]]
@@ -338,36 +338,11 @@ def test_one_of_several_servers_that_is_killed_goes_on_in_its_files(tmp_path):
 
 
 def test_servers_that_go_on_with_ranks_of_another_one_are_there_once(tmp_path):
-    """As staging nodes do: the first server has all ranks to begin with; then others go on with some, and are given some again."""
-    variables = [variable("p", "i4", ["?n"]), variable("q", "f8", ["x"]), variable("u", "f8", ["y", "x"], **{"global": 1})]
-
-    def store(folder, options):
-        folder.mkdir()
-
-        def server(ranks, succession):
-            return Plugin(folder, variables, simulation="run", session="s1", ranks=3, node_ranks=len(ranks), first_rank=ranks[0],
-                          own_ranks=ranks, succession=succession, options=options)
-
-        def give(target, i, ranks, complete=1):
-            made = [target.block(number, shape, 100 * i + 10 * rank + number + 1, rank=rank)
-                    for number in (0, 1) for rank in ranks for shape in [(4,) if number else (rank + i,)]]
-            made += grid(target, 2, {(rank, 0): (4 * rank, 0, 4, 10) for rank in ranks}, 0, iteration=i)
-            target.must(i, *made, complete=complete)
-
-        first = server([0, 1, 2], 1)
-        for i in range(3):
-            give(first, i, [0, 1, 2])
-        give(first, 3, [0, 2], complete=0)  # rank 1 has gone by then
-        give(first, 4, [2], complete=0)
-        second, third = server([1], 1000), server([0], 2000)
-        for target, rank, begin in ((second, 1, 2), (third, 0, 3)):
-            for i in range(begin, 5):
-                give(target, i, [rank])
-        for target in (first, second, third):
-            target.finish()
-        return folder / "run.h5"
-
-    view, whole = store(tmp_path / "split", {"split": "2"}), store(tmp_path / "whole", {})
+    """As staging nodes do."""
+    for name in ("split", "whole"):
+        (tmp_path / name).mkdir()
+    view = store_with_servers_that_go_on(tmp_path / "split", {"split": "2"})
+    whole = store_with_servers_that_go_on(tmp_path / "whole")
     assert len(pieces(tmp_path / "split")) == 3 + 2 + 2
     with h5py.File(view) as got, h5py.File(whole) as wanted:
         assert got["iteration"][:].tolist() == wanted["iteration"][:].tolist() == [*range(5)]

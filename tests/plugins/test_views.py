@@ -409,13 +409,14 @@ def test_a_view_that_is_made_at_the_end_gives_a_sign_of_life_with_each_part_and_
     assert int((tmp_path / "signs").read_text()) >= 1
 
 
-def test_what_a_server_was_given_again_is_there_once(tmp_path):
-    """The first server has all ranks to begin with; then others go on with some, and are given again what it had not said to be stored."""
+def store_with_servers_that_go_on(folder, options=None):
+    """The first server has all ranks to begin with; then others go on with some, and are given again what it had not said to be stored.
+    Iterations 0 to 4 of p, q and u; returns the view."""
     variables = [variable("p", "i4", ["?n"]), variable("q", "f8", ["x"]), variable("u", "f8", ["y", "x"], **{"global": 1})]
 
     def server(ranks, succession):
-        return Plugin(tmp_path, variables, simulation="run", session="s1", ranks=3, node_ranks=len(ranks), first_rank=ranks[0],
-                      own_ranks=ranks, succession=succession)
+        return Plugin(folder, variables, simulation="run", session="s1", ranks=3, node_ranks=len(ranks), first_rank=ranks[0],
+                      own_ranks=ranks, succession=succession, options=options)
 
     def give(target, iteration, ranks, complete=1):
         blocks = [target.block(number, shape, 100 * iteration + 10 * rank + number + 1, rank=rank)
@@ -434,6 +435,11 @@ def test_what_a_server_was_given_again_is_there_once(tmp_path):
             give(target, iteration, [rank])
     for target in (first, second, third):
         target.finish()
+    return folder / "run.h5"
+
+
+def test_what_a_server_was_given_again_is_there_once(tmp_path):
+    store_with_servers_that_go_on(tmp_path)
     merged = leat("merge", tmp_path / "run.h5", tmp_path / "merged.h5")
     assert merged.returncode == 0, merged.stderr
     for name in ("run.h5", "merged.h5"):

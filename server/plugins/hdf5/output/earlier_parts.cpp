@@ -171,6 +171,9 @@ bool is_just_begun(const leat_run& run, const std::string& folder) {
   return true;
 }
 
+namespace {
+
+// Why the parts in `folder` are none that the run can go on in; "" : it can.
 std::string why_no_earlier(const leat_run& run, const std::string& folder) {
   be_quiet();
   try {
@@ -190,6 +193,8 @@ std::string why_no_earlier(const leat_run& run, const std::string& folder) {
     return e.what();
   }
 }
+
+}  // namespace
 
 std::string refusal_of_parts(const std::string& view, const std::string& why) {
   return "cannot append to " + view + ", nothing of which is changed: " + why +
@@ -316,6 +321,20 @@ void AppendAgreement::expect() {
     if (is_refused || Clock::now() >= end)
       throw std::runtime_error("nothing of this output is changed: " + why);
     std::this_thread::sleep_for(pause);
+  }
+}
+
+void take_if_all_can(const leat_run& run, const std::string& folder, const std::string& view,
+                     const std::function<void()>& take) {
+  const AppendAgreement agreement(run, folder);
+  agreement.look();
+  try {
+    if (const std::string why_not = why_no_earlier(run, folder); !why_not.empty())
+      throw std::runtime_error(refusal_of_parts(view, why_not));
+    take();
+  } catch (const std::exception& e) {
+    agreement.say(e.what());
+    throw;
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -17,9 +18,6 @@ std::string folder_to_append(const leat_run& run, const std::string& view);
 
 /// The parts in `folder`, which has none of this server, are what other servers of the run have just begun.
 bool is_just_begun(const leat_run& run, const std::string& folder);
-
-/// Why the parts in `folder` are none that the run can go on in; "" : it can.
-std::string why_no_earlier(const leat_run& run, const std::string& folder);
 
 /// "cannot append to run.h5, nothing of which is changed: ..."
 std::string refusal_of_parts(const std::string& view, const std::string& why);
@@ -54,5 +52,10 @@ class AppendAgreement {
       before_;  // by name of a part: the number of the run that had written it
   bool has_waited_ = false;
 };
+
+/// Calls take() where the run can go on in the parts in `folder`, which `view` shows. The others hear whether it could: what it throws goes
+/// on.
+void take_if_all_can(const leat_run& run, const std::string& folder, const std::string& view,
+                     const std::function<void()>& take);
 
 }  // namespace leat::hdf5

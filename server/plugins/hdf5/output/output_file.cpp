@@ -187,11 +187,7 @@ bool OutputFile::take_earlier_part(const leat_run& run, const std::string& folde
     take_part_in(run, folder, true);
     return true;
   }
-  const AppendAgreement agreement(run, folder);
-  agreement.look();
-  try {
-    if (const std::string why_not = why_no_earlier(run, folder); !why_not.empty())
-      throw std::runtime_error(refusal_of_parts(view_, why_not));
+  take_if_all_can(run, folder, view_, [&] {
     path_ = path;
     std::optional<FileLock> lock = lock_soon(path);
     if (!lock)
@@ -199,10 +195,7 @@ bool OutputFile::take_earlier_part(const leat_run& run, const std::string& folde
           view_, path + " is being written by another run" + FileLock::holder(path)));
     hold(std::move(*lock));
     finish_earlier();
-  } catch (const std::exception& e) {
-    agreement.say(e.what());
-    throw;
-  }
+  });
   return true;
 }
 

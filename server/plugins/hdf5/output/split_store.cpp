@@ -136,21 +136,14 @@ bool SplitStore::take_earlier() {
     take_folder(folder);
     return true;
   }
-  const AppendAgreement agreement(run_, folder);
-  agreement.look();
-  try {
-    if (const std::string why_not = why_no_earlier(run_, folder); !why_not.empty())
-      throw std::runtime_error(refusal_of_parts(view, why_not));
+  take_if_all_can(run_, folder, view, [&] {
     take_folder(folder);
     found_ = pieces_in(folder, run_, host_);
     if (found_.empty() || found_.back().split.empty())
       throw std::runtime_error(refusal_of_parts(view, "it was not written with split=\"...\""));
     awaits_first_ = true;
     open(found_.back().path, found_.back().begin, true);
-  } catch (const std::exception& e) {
-    agreement.say(e.what());
-    throw;
-  }
+  });
   return true;
 }
 
