@@ -229,6 +229,8 @@ Json read_line() {
 // Progress without bytes that are written: of what the plugin makes beside its file.
 std::atomic<int> signs_of_life{0};
 
+int shared_file = -1;  // into which of those that servers write together this one may write
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -274,6 +276,7 @@ int main(int, char** arguments) {
   run.time_unit = keep(description.value("time_unit", ""));
   run.calendar = keep(description.value("calendar", ""));
   run.description = keep(description.value("description", ""));
+  shared_file = description.value("shared_file", -1);
   const char* ledger = keep(description.value("ledger", ""));
   const leat_host host{sizeof host,
                        &ledger,
@@ -283,7 +286,7 @@ int main(int, char** arguments) {
                        nullptr,
                        nullptr,
                        nullptr,
-                       nullptr,
+                       [](void*, std::int32_t) -> std::int32_t { return shared_file; },
                        nullptr};
 
   if (description.contains("limit")) limit_file_size(description.at("limit").get<rlim_t>());

@@ -19,6 +19,9 @@
 namespace leat::hdf5 {
 namespace {
 
+constexpr std::chrono::microseconds kPause(500);
+constexpr int kTriesToRemove = 40;
+
 // What stands in for a lock on file systems that have none: a file with the host and the process
 // that has it. Such a lock of a killed process is free for the next one on that host; another host
 // cannot know whether it lives, and takes it to be so.
@@ -26,11 +29,6 @@ namespace {
 struct Owner {
   std::string host;
   os::ProcessId process;
-
-  bool operator==(const Owner& other) const {
-    return host == other.host && process.pid == other.process.pid &&
-           process.start == other.process.start && process.space == other.process.space;
-  }
 };
 
 Owner this_owner() { return {os::node_name(), os::this_process()}; }
@@ -43,13 +41,17 @@ std::string text_of(const Owner& owner, char between) {
   return text;
 }
 
-Owner in_file(const FilePlace& place) {
+Owner in_open_file(int fd) {
   constexpr std::size_t kMost = 512;
   Owner owner;
-  if (const UniqueFd fd = place.open(O_RDONLY))
-    std::istringstream(os::text_of(fd.get(), kMost)) >> owner.host >> owner.process.pid >>
-        owner.process.start >> owner.process.space;
+  std::istringstream(os::text_of(fd, kMost)) >> owner.host >> owner.process.pid >>
+      owner.process.start >> owner.process.space;
   return owner;
+}
+
+Owner in_file(const FilePlace& place) {
+  const UniqueFd fd = place.open(O_RDONLY);
+  return fd ? in_open_file(fd.get()) : Owner();
 }
 
 // Processes of other hosts and containers cannot be seen from here.
@@ -75,12 +77,27 @@ bool make(const FilePlace& place, const Owner& owner) {
   return code == 0;
 }
 
+bool claim(const FilePlace& owner_file);
+
+// That of a dead process, or one whose text is cut off. Two that look at it and remove it would remove what a third one has made in
+// between: so one at a time has the right to. False where another one has it.
+bool remove_dead(const FilePlace& owner_file) {
+  const FilePlace right = owner_file.called(owner_file.name() + ".gone");
+  if (!claim(right)) return false;
+  const UniqueFd fd = owner_file.open(O_RDONLY);
+  if (fd && !may_live(in_open_file(fd.get())) && owner_file.names(fd.get())) owner_file.remove();
+  right.remove();
+  return true;
+}
+
 // Makes the file, unless one whose owner may live is there. Throws when it cannot be written.
 bool claim(const FilePlace& owner_file) {
+  int tries = 0;
   while (!make(owner_file, this_owner())) {
-    const Owner other = in_file(owner_file);
-    if (may_live(other)) return false;
-    if (in_file(owner_file) == other) owner_file.remove();
+    if (may_live(in_file(owner_file))) return false;
+    if (remove_dead(owner_file)) continue;
+    if (++tries == kTriesToRemove) return false;
+    std::this_thread::sleep_for(kPause);
   }
   return true;
 }
@@ -100,8 +117,6 @@ std::string owner_in(const FilePlace& owner_file) {
 }
 
 namespace fs = std::filesystem;
-
-constexpr std::chrono::microseconds kPause(500);
 
 std::string advice(int code) {
   if (code == ENOSPC || code == EDQUOT) return ": make room there";

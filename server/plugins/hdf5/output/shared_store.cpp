@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output/shared_store.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -43,31 +44,53 @@ std::string SharedStore::path_of(int file) const {
   return fs::path(folder_) / (name_of_shared(file) + ".h5");
 }
 
-// Of the servers before this one. A file that another one is writing just now is not looked into: what this server stores
+// Whether the servers before this one have a part there. Empty where nobody can tell now: another one is writing it, or its last
+// commit cannot be finished.
+std::optional<bool> SharedStore::has_own_part(const std::string& path) const {
+  if (!fs::exists(path)) return false;
+  const std::optional<FileLock> lock = lock_soon(path);
+  if (!lock || finish_last_commit(path).kind == LastCommit::Kind::not_finished) return std::nullopt;
+  return has_part(path, name_of_part(run_));
+}
+
+void SharedStore::note_stored(int file) {
+  for (const std::int64_t each : place_of(file)->stored_before()) stored_before_.insert(each);
+}
+
+// Of the servers before this one. A file that another one is writing just now is looked into at the end: what this server stores
 // a second time is the same, and views take the first.
 void SharedStore::find_stored() {
-  const std::string part = name_of_part(run_);
   bool is_found = false;
-  const auto note = [&](int file) {
-    for (const std::int64_t each : place_of(file)->stored_before()) stored_before_.insert(each);
-    is_found = true;
-  };
   for (int file = 0; file < files_; ++file) {
-    const std::string path = path_of(file);
-    if (!fs::exists(path)) continue;
-    std::optional<FileLock> lock = lock_soon(path);
-    const bool is_whole = lock && finish_last_commit(path).kind != LastCommit::Kind::not_finished;
-    const bool has = is_whole && has_part(path, part);
-    lock.reset();
-    if (!has || !begin_turn(file).empty()) continue;
-    note(file);
+    const std::optional<bool> has = has_own_part(path_of(file));
+    if (!has) not_seen_.insert(file);
+    if (!has.value_or(false)) continue;
+    is_found = true;
+    if (!begin_turn(file).empty()) continue;
+    note_stored(file);
     place_of(file)->end_turn();
   }
   if (fs::exists(own_path(run_, folder_))) {
     open_own();
-    note(kOwn);
+    note_stored(kOwn);
+    is_found = true;
   }
-  if (!is_found) lost_before_ = loss_of_stored(host_.ledger(), run_.store);
+  if (is_found) return not_seen_.clear();
+  if (not_seen_.empty()) lost_before_ = loss_of_stored(host_.ledger(), run_.store);
+}
+
+// Files in which what servers before this one have stored may be, since nobody could look. One that cannot be looked into now either
+// is no loss: the view says what of it cannot be shown.
+void SharedStore::look_again() {
+  if (not_seen_.empty()) return;
+  const auto may_have = [this](int file) {
+    const auto open = stores_.find(file);
+    if (open != stores_.end() && open->second) return !open->second->stored_before().empty();
+    return has_own_part(path_of(file)).value_or(true);
+  };
+  if (std::none_of(not_seen_.begin(), not_seen_.end(), may_have))
+    lost_before_ = loss_of_stored(host_.ledger(), run_.store);
+  not_seen_.clear();
 }
 
 // "": the file is locked, and open. Otherwise why this server cannot write there. What one cannot continue stays as it is: the others
@@ -147,7 +170,11 @@ void SharedStore::close_other(int file) {
 void SharedStore::close() {
   std::string why;
   try {
-    const int last = write([](Store& store) { store.close_file(true); });
+    look_again();
+    const int last = write([this](Store& store) {
+      store.note_lost(lost_before_);
+      store.close_file(true);
+    });
     why = place_of(last)->lost_before();
     stores_.erase(last);
   } catch (const std::exception& e) {

@@ -38,7 +38,10 @@ class SharedStore {
   std::unique_ptr<Store>& place_of(int file) { return stores_[file]; }
   std::string begin_turn(int file);
   void open_own();
+  std::optional<bool> has_own_part(const std::string& path) const;
+  void note_stored(int file);
   void find_stored();
+  void look_again();
   int write(const std::function<void(Store&)>& call);
   void close_other(int file);
 
@@ -50,6 +53,8 @@ class SharedStore {
   std::string lost_before_;
   std::map<int, std::unique_ptr<Store>> stores_;  // by file; kOwn
   std::set<std::int64_t> stored_before_;
+  std::set<int>
+      not_seen_;        // files that others were writing when this server looked for what is stored
   std::set<int> told_;  // files of which it was said why this server does not write there
   std::optional<ViewKeeper> view_;
 };

@@ -148,6 +148,12 @@ void Store::end_turn() {
   expect_done(code, "cannot write " + output_.path());
 }
 
+void Store::note_lost(const std::string& before) {
+  if (before.empty()) return;
+  lost_before_ = before;
+  note_loss(root_, before);
+}
+
 std::unique_ptr<StoredIteration> Store::constants() const {
   return StoredRows(root_, run_).constants();
 }

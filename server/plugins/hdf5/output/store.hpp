@@ -58,6 +58,8 @@ class Store {
   const std::vector<std::int64_t>& stored_before() const;
   const std::string& path() const { return output_.path(); }
   const std::string& lost_before() const { return lost_before_; }
+  /// Found out meanwhile. In its turn; "" is nothing.
+  void note_lost(const std::string& before);
 
   // Of one of several pieces (split_store.hpp)
 
