@@ -111,6 +111,20 @@ def test_a_place_that_moves_with_parameters(tmp_path):
     assert 'nothing is selected: along \\"x\\": the place lies outside' in warnings(tmp_path)
 
 
+@pytest.mark.parametrize("ranks, servers", [(4, 1), (4, 2), (6, 2)])
+def test_a_probe_that_goes_from_rank_to_rank(tmp_path, ranks, servers):
+    """And back, within one server and from one to the other."""
+    columns = [5, 0, 3, 11, 1, 4, 0, 8, 11, 9]
+    whole = fields(len(columns))
+    places = {("iy", i): 2 for i in range(len(columns))} | {("at", i): X[at] for i, at in enumerate(columns)}
+    derived = """<variable name="probe" expr="u" select="y=iy, x=at m"/>
+      <variable name="line" expr="u" select="x=at m"/>"""
+    log = write_arrays(tmp_path, text(derived, ranks, cores=f'{servers}" servers="{servers}'), by_rank(whole, ranks, parameters=places))
+    assert "not made" not in log, log
+    assert same_bits(stored(tmp_path, "probe"), np.array([whole["u"][i, 2, at] for i, at in enumerate(columns)]))
+    assert same_bits(stored(tmp_path, "line"), np.array([whole["u"][i, :, at] for i, at in enumerate(columns)]))
+
+
 def test_coordinates_that_a_server_does_not_know_are_said(tmp_path):
     whole = fields(2)
     log = write_arrays(tmp_path, text('<variable name="part" expr="u" select="x=5 m"/>', 4, RECTILINEAR, x="own", cores='2" servers="2'),

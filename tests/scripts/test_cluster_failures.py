@@ -40,7 +40,7 @@ def expect_right(folder, ranks, iterations, missing=()):
 @pytest.mark.parametrize("victim", ["of another server", "of the first server"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_worker_that_is_killed_or_stopped_costs_one_iteration(tmp_path, victim, how):
-    with ClusterRun(tmp_path, NODES, WAITING, timeout="3s", attributes='timeout="8s"') as run:
+    with ClusterRun(tmp_path, NODES, WAITING, timeout="10s", attributes='timeout="20s"') as run:
         run.init()
         for i in (0, 1):
             run.step(i)
@@ -64,7 +64,7 @@ def test_a_worker_that_is_killed_or_stopped_costs_one_iteration(tmp_path, victim
 
 @pytest.mark.parametrize("node", [0, 1])
 def test_a_server_that_is_killed_is_followed_by_another_one(tmp_path, node):
-    with ClusterRun(tmp_path, NODES, WAITING, timeout="3s", attributes='timeout="8s"') as run:
+    with ClusterRun(tmp_path, NODES, WAITING, timeout="10s", attributes='timeout="20s"') as run:
         run.init()
         for i in (0, 1):
             run.step(i)
@@ -113,7 +113,7 @@ ENDLESS = SLOW.format(seconds=1000, condition="ctx.iteration == 1")
 
 
 def test_a_script_that_never_ends_is_ended_and_ranks_go_on(tmp_path):
-    with ClusterRun(tmp_path, NODES, ENDLESS, attributes='timeout="10s"') as run:  # the cluster comes to iteration 1 in less
+    with ClusterRun(tmp_path, NODES, ENDLESS, attributes='timeout="20s"') as run:  # the cluster comes to iteration 1 in less
 
         run.init()
         began = time.monotonic()
@@ -121,7 +121,7 @@ def test_a_script_that_never_ends_is_ended_and_ranks_go_on(tmp_path):
             run.step(i)
         run.finish()
         assert time.monotonic() - began < LIMIT
-        assert re.search(r"took longer than 10 s|the call has taken longer than its timeout", run.log())
+        assert re.search(r"took longer than 20 s|the call has taken longer than its timeout", run.log())
         assert "slow, which server 0 calls, has not returned in time" in run.log()
     expect_right(tmp_path, 3, range(4), missing=(1,))
 

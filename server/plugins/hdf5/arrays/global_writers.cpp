@@ -201,7 +201,7 @@ class SubArrayWriter : public Writer {
       sub_array.start.push_back(static_cast<hsize_t>(std::max<std::int64_t>(0, block.position[d])));
       sub_array.global.push_back(static_cast<hsize_t>(block.global[d]));
     }
-    if (!sub_array.is_there()) sub_array.count = sub_array.start = zeros(sub_array.count);
+    if (!sub_array.is_there()) sub_array.leave();
     return sub_array;
   }
 
@@ -235,7 +235,7 @@ class SubArrayWriter : public Writer {
       if (sub_array.is_there() && here.count(key) == 0) gone.push_back(sub_array);
     }
     for (SubArray& sub_array : gone) {
-      sub_array.count = sub_array.start = zeros(sub_array.count);
+      sub_array.leave();
       note(row, std::move(sub_array));
     }
   }

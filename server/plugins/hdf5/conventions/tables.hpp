@@ -28,20 +28,27 @@ inline std::string own_group(hid_t file, const std::set<std::string>& taken = {}
 // (record, numbers). A record holds from its row on until the next one of the same rank and block;
 // a block that is always at one place has one record. Numbers: row, rank, block, slot; for each
 // dimension the start in the global array; for each the count, all 0 for "is not there any more";
-// for each the global extent.
+// for each the global extent. What has no dimensions has -1 - slot for its slot when it is not there any more.
 
 struct SubArray {
   std::int64_t row = 0, rank = 0, block = 0, slot = 0;
   Shape start, count, global;
+  bool has_left = false;  ///< where no count can say so
 
   bool is_there() const {
+    if (has_left) return false;
     for (const hsize_t n : count) {
       if (n == 0) return false;
     }
     return true;
   }
   bool lies_like(const SubArray& other) const {
-    return start == other.start && count == other.count && global == other.global;
+    return start == other.start && count == other.count && global == other.global &&
+           has_left == other.has_left;
+  }
+  void leave() {
+    count = start = Shape(count.size(), 0);
+    has_left = count.empty();
   }
 };
 
@@ -53,7 +60,8 @@ inline constexpr std::size_t kSubArrayHead = 4;
 inline std::size_t numbers_of_sub_array(std::size_t dims) { return kSubArrayHead + 3 * dims; }
 
 inline std::vector<std::int64_t> record_of(const SubArray& sub_array) {
-  std::vector<std::int64_t> record{sub_array.row, sub_array.rank, sub_array.block, sub_array.slot};
+  const std::int64_t slot = sub_array.has_left ? -1 - sub_array.slot : sub_array.slot;
+  std::vector<std::int64_t> record{sub_array.row, sub_array.rank, sub_array.block, slot};
   for (const Shape* numbers : {&sub_array.start, &sub_array.count, &sub_array.global})
     record.insert(record.end(), numbers->begin(), numbers->end());
   return record;
@@ -61,6 +69,8 @@ inline std::vector<std::int64_t> record_of(const SubArray& sub_array) {
 
 inline SubArray sub_array_of_record(const std::int64_t* record, std::size_t dims) {
   SubArray sub_array{record[0], record[1], record[2], record[3], {}, {}, {}};
+  sub_array.has_left = sub_array.slot < 0;
+  if (sub_array.has_left) sub_array.slot = -1 - sub_array.slot;
   const std::int64_t* at = record + kSubArrayHead;
   for (Shape* numbers : {&sub_array.start, &sub_array.count, &sub_array.global}) {
     numbers->assign(at, at + dims);
