@@ -105,12 +105,61 @@ def test_behind_a_run_of_which_all_servers_were_killed(tmp_path, whole, with_vie
     expect_same_output(tmp_path / "run", whole({}))
 
 
-def successor(folder, node):
+def successor(folder, node, resumed=1, options=None):
     """Of the second run."""
-    plugin = Plugin(folder, VARIABLES, ranks=RANKS, node_ranks=len(node), first_rank=node[0], session="two", xml=XML, options=APPEND,
-                    infos=1, resumed=1, **TIME)
+    plugin = Plugin(folder, VARIABLES, ranks=RANKS, node_ranks=len(node), first_rank=node[0], session="two", xml=XML,
+                    options={**APPEND, **(options or {})}, infos=1, resumed=resumed, **TIME)
     assert not plugin.opened, plugin.opened
     return plugin
+
+
+DRAINED = 2  # what was in memory is stored when nobody of the run is alive
+
+
+@pytest.mark.parametrize("options", [{}, {"split": "4"}])
+@pytest.mark.parametrize("order", [NODES, NODES[::-1]])
+def test_all_of_the_second_run_is_killed_before_it_has_stored_anything(tmp_path, whole, order, options):
+    """What it had in memory goes behind the first run's, and the third run behind that."""
+    run(tmp_path / "run", "one", range(6), options=options)
+    for plugin in start(tmp_path / "run", "two", options=options).plugins:
+        plugin.kill()
+    for node in order:  # one after the other
+        plugin = successor(tmp_path / "run", node, DRAINED, options)
+        for i in (5, 6):
+            give(node, plugin, i)
+        plugin.finish()
+    run(tmp_path / "run", "three", range(7, LAST + 1), options=options)
+    assert sorted(path.name for path in (tmp_path / "run").glob("*.h5")) == ["run.h5"]
+    if options:
+        split = run_in_pieces(tmp_path / "split", options)
+        expect_same_view(tmp_path / "run/run.h5", split / "run.h5")
+    else:
+        expect_same_output(tmp_path / "run", whole({}))
+
+
+def run_in_pieces(folder, options):
+    run(folder, "whole", range(LAST + 1), options=options)
+    return folder
+
+
+@pytest.mark.parametrize("options", [{}, {"split": "4"}])
+@pytest.mark.parametrize("moment", ["before it has begun", "when another one has gone on"])
+def test_what_a_killed_run_had_in_memory_never_takes_the_place_of_the_output(tmp_path, moment, options):
+    """It gets a view of its own, which is said, where that run had not gone on in the output, or another one has."""
+    run(tmp_path / "run", "one", range(6), options=options)
+    if moment != "before it has begun":
+        for plugin in start(tmp_path / "run", "two", options=options).plugins:
+            plugin.kill()
+        run(tmp_path / "run", "three", range(6, 8), options=options)
+    before = h5py.File(tmp_path / "run/run.h5")["iteration"][:].tolist()
+    for node in NODES:
+        plugin = successor(tmp_path / "run", node, DRAINED, options)
+        give(node, plugin, 8)
+        assert "run.h5 is of an earlier run" in plugin.finish() or node != NODES[0]
+    for name, numbers in (("run.h5", before), ("run-two.h5", [8])):
+        with h5py.File(tmp_path / "run" / name) as file:
+            assert file["iteration"][:].tolist() == numbers
+    assert sorted(path.name for path in (tmp_path / "run").glob("*.h5")) == ["run-two.h5", "run.h5"]
 
 
 @pytest.mark.parametrize("which", [0, 1])

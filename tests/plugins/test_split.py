@@ -207,33 +207,54 @@ def run_until_killed(folder, first, when, resumed, call, options=None, **more):
         return i
 
 
-@pytest.fixture(scope="module")
-def six(tmp_path_factory):
+CALLS = [("pwrite64", 230), ("unlink", 12), ("linkat", 4), ("rename", 12), ("openat", 400)]
+GOES_ON = {"split": "2", "append": "true"}
+
+
+def dice():
+    seed = int.from_bytes(os.urandom(4), "little")
+    print("seed", seed)
+    return random.Random(seed)
+
+
+def expect_all_after_kills(folder, six, chance, call, most, begin=0, **more):
+    """Three servers that follow each other are killed in one of their calls, and a fourth one goes on."""
+    first, resumed = begin, 0
+    for _ in range(3):
+        first = run_until_killed(folder, max(begin, first - 1), chance.randrange(1, most), resumed, call, **more)
+        resumed = 1
+    plugin = start(folder, 2, **{"options": {"split": "2"}, "resumed": 1, **more})
+    for i in range(max(begin, first - 1), 6):
+        step(plugin, i, 2)
+    assert plugin.finish() == ""
+    expect_same_output(folder / "run.h5", six)
+    expect_constants(folder, six)
+
+
+def made_six(folder):
     """Runs without a kill, in pieces and without."""
-    folder = tmp_path_factory.mktemp("six")
     run(folder / "split", range(6), 2, options={"split": "2"})
     run(folder / "whole", range(6), 2)
     expect_same_blocks(folder / "split/run.h5", folder / "whole/run.h5")
     return folder / "split/run.h5"
 
 
-@pytest.mark.parametrize("call, most", [("pwrite64", 260), ("unlink", 12), ("linkat", 4), ("openat", 400)])
-def test_killed_at_any_call_nothing_is_lost_or_twice(tmp_path, six, call, most):
-    seed = int.from_bytes(os.urandom(4), "little")
-    print("seed", seed)
-    dice = random.Random(seed)
-    for number in range(6):
-        folder = tmp_path / str(number)
-        first, resumed = 0, 0
-        for _ in range(3):
-            first = run_until_killed(folder, max(0, first - 1), dice.randrange(1, most), resumed, call)
-            resumed = 1
-        plugin = start(folder, 2, options={"split": "2"}, resumed=1)
-        for i in range(max(0, first - 1), 6):
-            step(plugin, i, 2)
-        plugin.finish()
-        expect_same_output(folder / "run.h5", six)
-        expect_constants(folder, six)
+def expect_appended_after_kills(folder, six, chance, call, most):
+    """The same of a run that goes on in the files of an earlier one."""
+    run(folder, range(6), 2, options=GOES_ON, session="one")
+    expect_all_after_kills(folder, six, chance, call, most, 3, options=GOES_ON, session="two")
+    assert [iterations(path) for path in pieces(folder).values()] == [[0, 1], [2, 3], [4, 5]]
+
+
+@pytest.fixture(scope="module")
+def six(tmp_path_factory):
+    return made_six(tmp_path_factory.mktemp("six"))
+
+
+@pytest.mark.parametrize("call, most", CALLS)
+@pytest.mark.parametrize("expect", [expect_all_after_kills, expect_appended_after_kills])
+def test_killed_at_any_call_nothing_is_lost_or_twice(tmp_path, six, expect, call, most):
+    expect(tmp_path / "run", six, dice(), call, most)
 
 
 @pytest.mark.parametrize("when", [1, 2, 3, 4, 5])
@@ -256,32 +277,10 @@ def expect_constants(folder, wanted):
                 assert all(same_bits(file[name][()], whole[name][()]) for name in ("mesh", "one", "edges")), path
 
 
-@pytest.mark.parametrize("call, most", [("pwrite64", 200), ("unlink", 30), ("rename", 12), ("openat", 400)])
-def test_a_run_that_goes_on_and_is_killed_at_any_call_is_followed_by_one_that_does(tmp_path, six, call, most):
-    seed = int.from_bytes(os.urandom(4), "little")
-    print("seed", seed)
-    dice = random.Random(seed)
-    options, begin = {"split": "2", "append": "true"}, 3
-    first_run = tmp_path / "first"
-    run(first_run, range(6), 2, options=options, session="one")
-    for number in range(5):
-        folder = tmp_path / str(number)
-        shutil.copytree(first_run, folder)
-        first, resumed = begin, 0
-        for _ in range(3):
-            first = run_until_killed(folder, max(begin, first - 1), dice.randrange(1, most), resumed, call, options, session="two")
-            resumed = 1
-        plugin = start(folder, 2, options=options, resumed=1, session="two")
-        for i in range(max(begin, first - 1), 6):
-            step(plugin, i, 2)
-        assert plugin.finish() == ""
-        expect_same_output(folder / "run.h5", six)
-        assert [iterations(path) for path in pieces(folder).values()] == [[0, 1], [2, 3], [4, 5]]
-        expect_constants(folder, six)
+ENDS = [(6, 6), (8, 8), (10, 5), (10, 4), (10, 2), (10, 0), (12, 12)]
 
 
-@pytest.mark.parametrize("end, first", [(6, 6), (8, 8), (10, 5), (10, 4), (10, 2), (10, 0), (12, 12)])
-@pytest.mark.parametrize("nodes", [None, NODES])
+@pytest.mark.parametrize("end, first, nodes", [(*each, None) for each in ENDS] + [(*each, NODES) for each in ENDS[1:6:2]])
 def test_append_goes_on_in_the_last_file(tmp_path, whole, end, first, nodes):
     last = 13
     reference = tmp_path / "whole"
@@ -397,6 +396,28 @@ def test_a_run_of_which_nothing_was_stored_has_a_file(tmp_path):
     assert iterations(tmp_path / "run.h5") == [] and [*pieces(tmp_path)] == ["rank000000.000000.h5"]
 
 
+@pytest.mark.parametrize("nodes", [None, NODES])
+def test_a_file_without_a_row_makes_room_for_the_run_that_goes_on(tmp_path, whole, nodes):
+    again = {**FOUR, "append": "true"}
+    for session, numbers in (("one", ()), ("two", range(LAST + 1))):
+        (run_nodes if nodes else run)(tmp_path / "run", numbers, options=again, session=session)
+    (run_nodes if nodes else run)(tmp_path / "whole", range(LAST + 1), options=FOUR)
+    expect_same_output(tmp_path / "run/run.h5", tmp_path / "whole/run.h5")
+    assert [*pieces(tmp_path / "run")] == [*pieces(tmp_path / "whole")]
+
+
+def test_a_view_goes_by_files_that_have_rows(tmp_path, whole):
+    """One was begun, and its server died before the first row, which belongs into the next one."""
+    plugin = start(tmp_path, options=FOUR)
+    plugin.finish()
+    (first,) = pieces(tmp_path).values()
+    aside = first.rename(tmp_path / "aside")
+    run(tmp_path, range(LAST + 1), options=FOUR)
+    aside.rename(first.with_name("rank000000.none.h5"))
+    leat("view", "run.h5", cwd=tmp_path)
+    expect_same_output(tmp_path / "run.h5", whole())
+
+
 def test_an_older_output_is_set_aside_and_its_files_with_it(tmp_path):
     run(tmp_path, range(5), options=FOUR, session="one")
     run(tmp_path, range(5, 8), options=FOUR, session="two")
@@ -423,6 +444,17 @@ def test_two_runs_of_one_name_at_a_time_have_files_and_a_view_each(tmp_path):
         step(two, i + 1, 3)
     one.finish(), two.finish()
     assert iterations(tmp_path / "run.h5") == [*range(5)] and iterations(tmp_path / "run-two.h5") == [*range(1, 6)]
+
+
+def test_of_two_runs_that_append_at_a_time_the_second_has_files_and_a_view_of_its_own(tmp_path):
+    again = {**FOUR, "append": "true"}
+    run(tmp_path, range(3), options=again, session="none")
+    one, two = (start(tmp_path, options=again, session=session) for session in ("one", "two"))
+    for i in range(5):
+        step(one, i + 2, 3)
+        step(two, i + 1, 3)
+    assert one.finish() == "" and "run.h5 is being written by another run" in two.finish()
+    assert iterations(tmp_path / "run.h5") == [*range(7)] and iterations(tmp_path / "run-two.h5") == [*range(1, 6)]
 
 
 @pytest.mark.parametrize("before, now, why", [(FOUR, {}, "and this run has no split"),

@@ -4,6 +4,7 @@ AssertionError."""
 import test_append
 import test_damaged
 import test_many_variables
+import test_split
 from judge import Tally
 
 
@@ -36,3 +37,12 @@ def many_variables(folder, chance):
     folder.mkdir(parents=True)
     test_many_variables.expect_stored(folder, 20_000)
     return Tally(runs=1, kills=1)
+
+
+def splitter_killed(folder, chance):
+    """A run that splits its output, and one that goes on in such an output, killed at any of their calls."""
+    folder.mkdir(parents=True)
+    six = test_split.made_six(folder)
+    for expect in (test_split.expect_all_after_kills, test_split.expect_appended_after_kills):
+        expect(folder / expect.__name__, six, chance, *chance.choice(test_split.CALLS))
+    return Tally(runs=2, kills=6, moments=6)

@@ -428,6 +428,7 @@ SCENARIOS = {
     "everything killed": (all_killed, 1),
     "file writer killed": (file_writer_killed, 4),
     "appending run killed": (damages.appender_killed, 2),
+    "splitting run killed": (damages.splitter_killed, 2),
     "files damaged": (damages.files_damaged, 2),
     "20,000 variables": (damages.many_variables, 1),
     "start and stop": (start_and_stop, 3),

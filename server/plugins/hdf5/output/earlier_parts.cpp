@@ -267,6 +267,15 @@ void AppendAgreement::remove() const {
   fs::remove(file_of(name_of_part(run_)), gone);
 }
 
+bool AppendAgreement::is_standing() const {
+  bool is_refused = false;
+  try {
+    return text_of_file(file_of(name_of_part(run_))) == kYes && why_not_yet(&is_refused).empty();
+  } catch (const std::exception&) {
+    return false;  // somebody is at work there
+  }
+}
+
 // It has said what it had found then, and has closed its part since, maybe.
 bool AppendAgreement::has_begun(const std::string& part) const {
   for (const auto& entry : fs::directory_iterator(folder_)) {
@@ -324,8 +333,13 @@ void AppendAgreement::expect() {
   }
 }
 
+bool may_take_earlier(const leat_run& run, const std::string& folder) {
+  return !leat_run_is_drained(&run) || AppendAgreement(run, folder).is_standing();
+}
+
 void take_if_all_can(const leat_run& run, const std::string& folder, const std::string& view,
                      const std::function<void()>& take) {
+  if (leat_run_is_drained(&run)) return take();
   const AppendAgreement agreement(run, folder);
   agreement.look();
   try {

@@ -38,6 +38,8 @@ class AppendAgreement {
   /// Throws unless all have said that they can. Waits for those who have said nothing, but only the first time.
   void expect();
   void remove() const;
+  /// All have said that they can, and no run has come since.
+  bool is_standing() const;
 
  private:
   void write(const std::string& text) const;
@@ -52,6 +54,10 @@ class AppendAgreement {
       before_;  // by name of a part: the number of the run that had written it
   bool has_waited_ = false;
 };
+
+/// False where all of the run was killed before its servers had agreed, or another run has gone on there since: who stores what was in memory
+/// leaves those parts alone.
+bool may_take_earlier(const leat_run& run, const std::string& folder);
 
 /// Calls take() where the run can go on in the parts in `folder`, which `view` shows. The others hear whether it could: what it throws goes
 /// on.

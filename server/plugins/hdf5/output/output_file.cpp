@@ -177,12 +177,11 @@ void OutputFile::take_part(const leat_run& run, bool is_expected) {
   take_part_in(run, folder_for_new_part(run, view_), is_expected);
 }
 
-// False where it is no part of an earlier run: then one is begun. Who is the last of its run to store what was in memory leaves what the
-// next one may have begun to go on in.
+// False where it is no part of an earlier run: then one is begun.
 bool OutputFile::take_earlier_part(const leat_run& run, const std::string& folder) {
   const std::string path = fs::path(folder) / (name_of_part(run) + ".h5");
   if (leat_run_is_resumed(&run) && find_own(run, path)) return true;
-  if (leat_run_is_drained(&run)) return false;
+  if (!may_take_earlier(run, folder)) return false;
   if (!fs::exists(fs::symlink_status(path)) && is_just_begun(run, folder)) {
     take_part_in(run, folder, true);
     return true;

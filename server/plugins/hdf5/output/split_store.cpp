@@ -89,17 +89,23 @@ std::string SplitStore::folder_for_new() const {
   return folder;
 }
 
+std::string SplitStore::path_of_server(const std::string& folder) const {
+  return fs::path(folder) / (name_of_part(run_) + ".h5");
+}
+
 void SplitStore::take_folder(const std::string& folder) {
   fs::create_directories(folder);
   folder_ = folder;
-  server_path_ = fs::path(folder) / (name_of_part(run_) + ".h5");
+  server_path_ = path_of_server(folder);
   was_begun_ = leat_run_is_resumed(&run_) && FileLock::left_by(server_path_) == kBegun;
   name_lock_ = lock_soon(server_path_);
   if (name_lock_ && was_begun_) name_lock_->mark(kBegun);
-  if (!name_lock_)
-    throw std::runtime_error(server_path_ + " is being written by another" +
-                             FileLock::holder(server_path_) +
-                             ": give the two runs different LEAT_SESSION names");
+  if (name_lock_) return;
+  const bool is_own = folder == folder_of_parts(wanted_path(run_), run_.session);
+  throw std::runtime_error(server_path_ + " is being written by another run" +
+                           FileLock::holder(server_path_) +
+                           (is_own ? ": give the two runs different LEAT_SESSION names"
+                                   : ": start this one when that has ended"));
 }
 
 // What servers before this one have stored. Pieces that somebody has moved away meanwhile are none of its business.
@@ -131,10 +137,15 @@ bool SplitStore::take_earlier() {
     lost_before_.clear();
     name_lock_.reset();
   }
-  if (leat_run_is_drained(&run_)) return false;
+  if (!may_take_earlier(run_, folder)) return false;
   if (!has_pieces(folder, run_) && is_just_begun(run_, folder)) {
     take_folder(folder);
     return true;
+  }
+  if (!is_one_of_several_nodes(run_) && !lock_soon(path_of_server(folder))) {
+    host_.warn(view + " is being written by another run" +
+               FileLock::holder(path_of_server(folder)) + ": this one begins an output of its own");
+    return false;
   }
   take_if_all_can(run_, folder, view, [&] {
     take_folder(folder);
@@ -175,14 +186,11 @@ void SplitStore::begin_to_append(std::int64_t iteration, const leat_iteration_da
 
 // Without the pieces that have nothing before it, the last one first: whoever is killed between two leaves what is whole.
 void SplitStore::go_back_to(std::int64_t first) {
-  const bool is_last =
-      found_.back().has_something_before(first) || !found_.back().has_something_from(first);
-  if (is_last) return;
+  if (found_.back().has_something_before(first)) return;
   store_.reset();
-  while (!found_.empty() && found_.back().has_something_from(first) &&
-         !found_.back().has_something_before(first)) {
-    host_.info(found_.back().path + " is removed: all that it had is from iteration " +
-               std::to_string(first) + " on, from where this run goes on");
+  while (!found_.empty() && !found_.back().has_something_before(first)) {
+    host_.info(found_.back().path + " is removed: it had nothing from before iteration " +
+               std::to_string(first) + ", from where this run goes on");
     fs::remove(found_.back().path);
     found_.pop_back();
   }

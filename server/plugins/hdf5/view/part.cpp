@@ -122,7 +122,7 @@ std::optional<std::int64_t> losses_of(const Part& part) {
 
 const Part& part_with_rows(const std::vector<Part>& parts) {
   const auto found = std::find_if(parts.begin(), parts.end(),
-                                  [](const Part& part) { return !part.complete_name.empty(); });
+                                  [](const Part& part) { return !part.iterations.empty(); });
   return found == parts.end() ? parts.front() : *found;
 }
 
