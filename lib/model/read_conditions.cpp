@@ -127,8 +127,10 @@ std::optional<Condition::Input> input_of(const Model& model, const std::string& 
   return std::nullopt;
 }
 
+}  // namespace
+
 // Of a condition that several have the first one tells where.
-void read(ReadContext& context, const ToCondition& told) {
+void read_condition(ReadContext& context, const ToCondition& told) {
   Model& model = context.model;
   ParsedArrayExpression parsed = parse_array_expression(ReductionsInText(context, told).run());
   Condition& condition = model.conditions[told.period].emplace();
@@ -149,12 +151,10 @@ void read(ReadContext& context, const ToCondition& told) {
   }
 }
 
-}  // namespace
-
 void read_conditions(ReadContext& context) {
   context.model.conditions.resize(context.model.periods.size());
   for (const ToCondition& each : context.conditions) {
-    if (!context.model.conditions[each.period]) read(context, each);
+    if (!context.model.conditions[each.period]) read_condition(context, each);
   }
 }
 

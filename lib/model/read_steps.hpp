@@ -107,6 +107,8 @@ StoringResult read_storing(ReadContext& context, const ToDerive& told, ScalarTyp
 /// What conditions are made of. max(T), min(T), mean(T) and sum(T) in them become variables to derive, of these names, without store. After
 /// variables and events.
 void read_conditions(ReadContext& context);
+/// One of them, of a period whose condition is not known yet. Names in it are those of other conditions.
+void read_condition(ReadContext& context, const ToCondition& told);
 /// That variables in them have one value for all of the run. After these have their shapes.
 void check_conditions(ReadContext& context);
 /// A store whose variables have several time axes becomes several, each with a file. At last.

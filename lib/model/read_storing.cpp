@@ -84,16 +84,16 @@ class StoringReader {
   bool keep_bits(ScalarType type) {
     const bool is_real = type == ScalarType::float32 || type == ScalarType::float64;
     const int most = type == ScalarType::float32 ? 23 : 52;
-    const int bits = std::atoi(told_.keep_bits.text.c_str());
+    const double bits = number_in(told_.keep_bits.text).value_or(0);
     if (!is_real)
       return refuse(told_.keep_bits, kKeepBits,
                     std::string(scalar_name(type)) + " has no mantissa");
-    if (bits < 1 || bits > most)
+    if (bits < 1 || bits > most || bits != std::floor(bits))
       return refuse(told_.keep_bits, kKeepBits,
                     "the mantissa of " + std::string(scalar_name(type)) + " has 1 to " +
-                        std::to_string(most) + " bits to keep");
+                        std::to_string(most) + " bits to keep, a whole number");
     add_option(kStoreType, scalar_name(type));
-    add_option(kKeepBits, told_.keep_bits.text);
+    add_option(kKeepBits, std::to_string(static_cast<int>(bits)));
     variable_.comment += (variable_.comment.empty() ? "" : "; ") +
                          ("rounded to " + told_.keep_bits.text) + " bits of the mantissa";
     return true;

@@ -26,7 +26,7 @@ struct RowKind {
 
 class AxisDivider {
  public:
-  explicit AxisDivider(ReadContext& context) : model_(context.model) {}
+  explicit AxisDivider(ReadContext& context) : context_(context), model_(context.model) {}
 
   void run() {
     const auto count = static_cast<std::uint32_t>(model_.stores.size());
@@ -77,20 +77,38 @@ class AxisDivider {
     if (!is_one_file || kinds.empty()) return;
     // What has no other kind beside it keeps the name.
     const RowKind main = kinds.count(own) > 0 ? own : kinds.begin()->first;
-    take_kind(&model_.stores[number], main);
+    take_kind(&model_.stores[number], main, store);
     for (const auto& [kind, variables] : kinds) {
       if (kind != main) move(variables, number, add_store(store, kind));
     }
   }
 
-  void take_kind(Store* store, const RowKind& kind) const {
-    const std::uint32_t number = period_of_kind(kind);
+  // `when` of a store holds for all that it takes in single iterations, also for what says itself in which.
+  std::uint32_t with_condition_of(const Store& store, std::uint32_t number) {
+    const std::string wanted = store.due ? model_.periods[*store.due].condition : "";
+    Every both = model_.periods[number];
+    if (wanted.empty() || both.condition == wanted) return number;
+    both.condition =
+        both.condition.empty() ? wanted : "(" + both.condition + ") && (" + wanted + ")";
+    const auto found = std::find(model_.periods.begin(), model_.periods.end(), both);
+    const auto place = static_cast<std::uint32_t>(found - model_.periods.begin());
+    if (found != model_.periods.end()) return place;
+    model_.periods.push_back(both);
+    model_.conditions.emplace_back();
+    read_condition(context_,
+                   {place, {both.condition, store.where}, "store \"" + store.name + "\""});
+    return place;
+  }
+
+  void take_kind(Store* store, const RowKind& kind, const Store& whole) {
+    const std::uint32_t own = period_of_kind(kind);
+    const std::uint32_t number = kind.over_time ? own : with_condition_of(whole, own);
     const std::int64_t iterations = iterations_of(model_.periods[number]);
     store->every = kind.over_time ? 1 : std::max<std::int64_t>(1, iterations);
     store->due.reset();
     if (kind.over_time) store->period = number;
     if (!kind.over_time && iterations == 0) store->due = number;
-    store->when = kind.every;
+    store->when = to_text(model_.periods[number]);
   }
 
   std::uint32_t add_store(Store store, const RowKind& kind) {
@@ -102,7 +120,8 @@ class AxisDivider {
     if (file == store.options.size()) store.options.push_back({"file", "", store.where});
     store.options[file].value = own.string();
     store.products.clear();  // they are in the first one
-    take_kind(&store, kind);
+    const Store whole = store;
+    take_kind(&store, kind, whole);
     model_.stores.push_back(std::move(store));
     return static_cast<std::uint32_t>(model_.stores.size() - 1);
   }
@@ -119,6 +138,7 @@ class AxisDivider {
     }
   }
 
+  ReadContext& context_;
   Model& model_;
 };
 

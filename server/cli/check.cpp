@@ -101,7 +101,7 @@ void add_check(CLI::App& app, int& exit_code) {
   CLI::Option* const length =
       verb->add_option("--iterations", options->iterations,
                        "How many the run will have: says which periods never end in it")
-          ->check(CLI::PositiveNumber);
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 46));
   verb->add_option(
           "--time-step", options->time_step,
           "What an iteration takes of the simulation's time, as \"10 min\", for periods of that")

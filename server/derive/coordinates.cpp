@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "server/derive/evaluation.hpp"
 
@@ -35,19 +36,24 @@ void make_middles(std::vector<double>* nodes) {
   nodes->pop_back();
 }
 
-// What is further from all than half of the distance to the next one lies outside.
-bool is_beyond(const std::vector<double>& all, double value) {
-  if (all.size() < 2) return false;
-  const double begin = all[0] - (all[1] - all[0]) / 2,
-               end = all.back() + (all.back() - all[all.size() - 2]) / 2;
-  return value < std::min(begin, end) || value > std::max(begin, end);
+// Half of the distance to the next one further than the first and the last one. `step`: that of all, where they are a single one.
+std::pair<double, double> ends_of(const std::vector<double>& all, double step) {
+  const bool is_one = all.size() < 2;
+  const double first = is_one ? step : all[1] - all[0],
+               last = is_one ? step : all.back() - all[all.size() - 2];
+  return std::minmax({all[0] - first / 2, all.back() + last / 2});
 }
 
-std::string find_nearest(const std::vector<double>& all, double value, std::int64_t* index) {
+std::string find_nearest(const model::Axis& axis, const std::vector<double>& all, double value,
+                         std::int64_t* index) {
   if (std::any_of(all.begin(), all.end(), [](double each) { return std::isnan(each); }))
     return "not all coordinates are known to this server: each rank has to write all of them, or "
            "the mesh to be uniform";
-  if (is_beyond(all, value)) return "the place lies outside";
+  const bool has_ends = all.size() > 1 || !axis.variable;
+  const auto [begin, end] = ends_of(all, axis.step);
+  if (has_ends && (value < begin || value > end))
+    return fmt::format("{:.10g} lies outside: it goes from {:.10g} to {:.10g}{}{}", value, begin,
+                       end, axis.unit.empty() ? "" : " ", axis.unit);
   *index = 0;
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (std::fabs(all[i] - value) < std::fabs(all[static_cast<std::size_t>(*index)] - value))
@@ -107,7 +113,7 @@ std::string select_now(const model::Model& model, const DerivedFrom& from,
       continue;
     }
     const std::string why =
-        find_nearest(coordinates_along(model, from, *place.axis, length),
+        find_nearest(*place.axis, coordinates_along(model, from, *place.axis, length),
                      value * place.change.scale + place.change.offset, &part.first);
     if (!why.empty()) return fmt::format("along \"{}\": {}", layout.dimensions[d].name, why);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "server/derive/coordinates.hpp"
 #include "server/derive/evaluation.hpp"
@@ -18,15 +19,30 @@ struct Gradient::Box {
   std::array<std::int64_t, kMaxDims> begin{}, count{};
 };
 
+namespace {
+
+// From one place to the next, where it is the same to the last bit; nothing where it is not. Places that are not known count for nothing.
+std::optional<double> common_step(const std::vector<double>& places) {
+  std::optional<double> step;
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    const double here = places[i] - places[i - 1];
+    if (std::isnan(here)) continue;
+    if (step && *step != here) return std::nullopt;
+    step = here;
+  }
+  return step;
+}
+
+}  // namespace
+
 Gradient::Gradient(const model::Model& model, const DerivedFrom& from,
                    const model::Derived& derived)
     : layout_(model.layouts[model.variables[derived.main].layout]),
       blocks_(from.blocks.at(derived.main)),
       along_(*derived.along),
-      is_uniform_(!derived.axis->variable),
-      step_(derived.axis->step),
       places_(coordinates_along(model, from, *derived.axis,
-                                whole_length(layout_, blocks_.front(), along_))) {}
+                                whole_length(layout_, blocks_.front(), along_))),
+      step_(derived.axis->variable ? common_step(places_) : derived.axis->step) {}
 
 Gradient::Box Gradient::box_of(const Block& block) const {
   Box box{&block};
@@ -44,14 +60,14 @@ void Gradient::differentiate(std::int64_t index, const Row& row) const {
   const auto place = [this](std::int64_t i) { return places_[static_cast<std::size_t>(i)]; };
   if (index == 0 || index == last) {
     const std::int64_t at = std::max<std::int64_t>(1, index);
-    const double step = is_uniform_ ? step_ : place(at) - place(at - 1);
+    const double step = step_ ? *step_ : place(at) - place(at - 1);
     const double *const from = index == 0 ? row.here : row.below, *const to = index == 0 ? row.above
                                                                                          : row.here;
     for (std::int64_t k = 0; k < row.count; ++k) row.out[k] = (to[k] - from[k]) / step;
     return;
   }
-  if (is_uniform_) {
-    const double steps = 2. * step_;
+  if (step_) {
+    const double steps = 2. * *step_;
     for (std::int64_t k = 0; k < row.count; ++k) row.out[k] = (row.above[k] - row.below[k]) / steps;
     return;
   }
@@ -103,7 +119,9 @@ std::string Gradient::take_plane(const Box& own, std::int64_t index, Plane* plan
     return "";
   return fmt::format(
       "not made: what is at index {} along \"{}\", beside the block of rank {}, is not on this "
-      "server in this iteration: give the layout ghosts along it",
+      "server in this iteration: give the layout ghosts along it; what is made of others has none, "
+      "so take d() of "
+      "what ranks write",
       index, layout_.dimensions[along_].name, own.block->rank);
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // d(u, x): the derivative of an array along one of its dimensions, also where blocks meet.
 //
-// In the middle it is of second order, with the places of both neighbours; at both ends of the whole it is the difference of two. Sources:
+// In the middle it is of second order, with the places of both neighbours, or, where all steps are the same, the one step; at both ends of the whole it is the difference of two. Sources:
 // the formulas are those of numpy.gradient with edge_order=1.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,8 @@ class Gradient {
   const model::Layout& layout_;
   const std::vector<Block>& blocks_;
   std::size_t along_;
-  bool is_uniform_;
-  double step_;
   std::vector<double> places_;  // of the whole
+  std::optional<double> step_;  // from each of them to the next, where that is the same
 };
 
 }  // namespace leat::server

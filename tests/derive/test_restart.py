@@ -194,6 +194,20 @@ def test_the_sums_of_the_newest_checkpoint_stay_where_later_ones_find_no_room(tm
     assert "run-2.sums" in [path.name for path in tmp_path.glob("run-*.sums")]
 
 
+def test_xml_that_was_laid_out_anew_goes_on(tmp_path):
+    counted(tmp_path, 0, 8)
+    text = xml(COUNTED.replace('expr="u"', 'expr=" u "'), store=STORE)
+    with Run(tmp_path, text, ranks=1) as run:
+        run.init()
+        run.ranks[0].must("start_at", 8)
+        for i in range(8, 16):
+            assert run.ranks[0].write("u", 48, i).ok
+            run.ranks[0].end()
+        run.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [7, 15]
+
+
 @pytest.mark.parametrize("was, is_now, said_of_it", [
     ("accumulate", "mean", 'what its values are (cell_methods) is "iteration: sum" in the file, and "iteration: mean" in the XML'),
     ('expr="u"', 'expr="2*u"', 'how it is made (leat_definition) is "u, operation accumulate, every 8" in the file, and "2*u,')])

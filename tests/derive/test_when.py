@@ -46,6 +46,18 @@ def test_variables_and_groups_with_every_and_parameters(tmp_path):
     assert same_bits(stored(tmp_path, "top"), np.arange(10.0))
 
 
+def test_when_of_a_store_holds_for_variables_with_their_own_every(tmp_path):
+    whole = stepped()
+    run(tmp_path, """<variable name="third" expr="u" every="3"/><variable name="both" expr="u" every="2" when="max(u) &lt; 8"/>
+        <variable name="mean" expr="u" operation="mean" every="5"/>""", whole, 2,
+        store='<store name="out" type="hdf5" when="max(u) &gt; 3"/>')
+    assert rows(tmp_path, "run.h5") == [4, 5, 6, 7, 8, 9]
+    assert rows(tmp_path, "run-every-3.h5") == [6, 9]
+    assert same_bits(stored(tmp_path, "third", "run-every-3.h5"), whole["u"][6::3])
+    assert rows(tmp_path, "run-every-2-when-max-u-lt-8.h5") == [4, 6]
+    assert rows(tmp_path, "run-over-5.h5") == [4, 9]  # what is over a period has a row for each
+
+
 def test_every_of_what_ranks_write(tmp_path):
     whole = fields(10)
     more = '<variable name="w" layout="cells" every="3" store="out"/><variable name="w_mean" expr="w" operation="mean" every="2"/>'
