@@ -53,7 +53,7 @@ struct Derivation::Job {
 };
 
 struct Derivation::Made {
-  std::int64_t not_finite = 0, too_large = 0;
+  std::int64_t not_finite = 0, too_large = 0, inexact = 0;
   bool periods_lost = false;
   std::shared_ptr<DerivedMemory::Piece> piece;
 };
@@ -428,6 +428,7 @@ void Derivation::reduce(std::uint32_t variable, Iteration* iteration, Wrong* wro
                        made.not_finite += evaluation.count_not_finite(values, count);
                        take(first, values, count);
                      });
+      made.inexact += evaluation.inexact();
     });
     if (!why.empty()) wrong->problems.push_back(lost_block(job.block, variable, why));
   }
@@ -612,11 +613,8 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
   if (job->inputs.empty()) return;
   const ArrayInput& only = job->inputs[0];
   const bool is_copy = !job->step && !is_changed(derived) && derived.expression.is_name() &&
-                       only.is_like_result && only.type == layout.type;
-  if (is_copy) {
-    std::copy_n(static_cast<const char*>(only.data), job->block.bytes, to);
-    return;
-  }
+                       only.type == layout.type;
+  if (is_copy) return copy_elements(only, extents, to);
   Evaluation& evaluation = evaluations_.at(variable);
   evaluation.run(job->inputs, extents,
                  [&](std::int64_t first, const double* values, std::int64_t count) {
@@ -624,6 +622,7 @@ void Derivation::compute(std::uint32_t variable, Job* job, Made* made) {
                    if (job->step) job->step->add(first, values, count, to ? result : nullptr);
                    if (to) put(job->step ? result : values, first, count);
                  });
+  made->inexact += evaluation.inexact();
   if (job->step) job->step->finish();
 }
 
@@ -679,6 +678,10 @@ void Derivation::note(std::uint32_t variable, const Iteration& iteration, const 
          fmt::format("{} beyond what {} can have: {} in its place", values(made.too_large),
                      scalar_name(type),
                      type == ScalarType::float32 ? "an infinity is" : "the missing value is"));
+  if (made.inexact > 0)
+    find("inexact",
+         fmt::format("{} of 64-bit integers beyond 2^53 in expr=\"{}\" are taken as the nearest double",
+                     values(made.inexact), its.derived->expression.text));
   if (made.periods_lost)
     find("periods",
          "a step of the time goes over more than one period of every: those in between, and what "

@@ -27,6 +27,14 @@ LEAT_FOR_EACH_PROCESSOR void widen(const Number* from, std::int64_t count, doubl
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<double>(from[i]);
 }
 
+// Beyond that doubles have not all whole numbers.
+template <class Number>
+std::int64_t beyond_doubles(Number number) {
+  constexpr Number kMost = Number{1} << std::numeric_limits<double>::digits;
+  if constexpr (std::is_signed_v<Number>) return number > kMost || number < -kMost;
+  return number > kMost;
+}
+
 LEAT_FOR_EACH_PROCESSOR std::int64_t not_finite_of(const double* values, std::int64_t count) {
   std::int64_t all = 0;
   for (std::int64_t i = 0; i < count; ++i) all += !std::isfinite(values[i]);
@@ -81,6 +89,26 @@ std::int64_t narrow(const double* values, std::int64_t count, Number* to) {
 #define LEAT_ARRAY_OPERATOR(id, sign, level, from, result) LEAT_ARRAY_BINARY(id, sign, result)
 #include "lib/model/array_ops.def"
 
+// Elements of an array that is part of another one, or has fewer dimensions, or is one number for all: calls use(i, place), for `count` of
+// them.
+template <class Use>
+void each_place(const ArrayInput& input, const std::vector<std::int64_t>& extents,
+                std::int64_t first, std::int64_t count, const Use& use) {
+  const std::size_t dims = extents.size();
+  std::array<std::int64_t, kMaxDims> at{};
+  std::int64_t rest = first;
+  for (std::size_t d = dims; d-- > 0;) {
+    at[d] = rest % extents[d];
+    rest /= extents[d];
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < dims; ++d) place += at[d] * input.steps[d];
+    use(i, place);
+    for (std::size_t d = dims; d-- > 0 && ++at[d] == extents[d];) at[d] = 0;
+  }
+}
+
 }  // namespace
 
 std::int64_t elements_of(const std::int64_t* extent, std::size_t dims) noexcept {
@@ -111,6 +139,7 @@ Evaluation::Evaluation(const model::ArrayExpression& expression)
 void Evaluation::run(const std::vector<ArrayInput>& inputs,
                      const std::vector<std::int64_t>& extents, const Take& take) {
   extents_ = extents;
+  inexact_ = 0;
   const std::int64_t all = elements_of(extents.data(), extents.size());
   const std::vector<ArrayNode>& nodes = expression_.nodes;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -152,28 +181,36 @@ std::int64_t Evaluation::count_not_finite(const double* values, std::int64_t cou
 }
 
 void Evaluation::load(const ArrayInput& input, std::int64_t first, std::int64_t count, double* to) {
-  if (input.is_like_result) return to_doubles(input.data, input.type, first, count, to);
-  load_spread(input, first, count, to);
+  with_number_type(input.type, [&](auto number) {
+    using Number = decltype(number);
+    const auto* const from = static_cast<const Number*>(input.data);
+    if (input.is_like_result) {
+      widen(from + first, count, to);
+      if constexpr (std::is_integral_v<Number> && sizeof(Number) == sizeof(double)) {
+        for (std::int64_t i = first; i < first + count; ++i) inexact_ += beyond_doubles(from[i]);
+      }
+      return;
+    }
+    each_place(input, extents_, first, count, [&](std::int64_t i, std::int64_t place) {
+      to[i] = static_cast<double>(from[place]);
+      if constexpr (std::is_integral_v<Number> && sizeof(Number) == sizeof(double))
+        inexact_ += beyond_doubles(from[place]);
+    });
+  });
 }
 
-// An array of fewer dimensions, or one number for all.
-void Evaluation::load_spread(const ArrayInput& input, std::int64_t first, std::int64_t count,
-                             double* to) const {
-  const std::size_t dims = extents_.size();
-  std::array<std::int64_t, kMaxDims> at{};
-  std::int64_t rest = first;
-  for (std::size_t d = dims; d-- > 0;) {
-    at[d] = rest % extents_[d];
-    rest /= extents_[d];
+void copy_elements(const ArrayInput& input, const std::vector<std::int64_t>& extents, void* to) {
+  const std::size_t bytes = scalar_bytes(input.type);
+  const auto* const from = static_cast<const char*>(input.data);
+  auto* const out = static_cast<char*>(to);
+  const std::int64_t all = elements_of(extents.data(), extents.size());
+  if (input.is_like_result) {
+    std::copy_n(from, static_cast<std::size_t>(all) * bytes, out);
+    return;
   }
-  with_number_type(input.type, [&](auto number) {
-    const auto* const from = static_cast<const decltype(number)*>(input.data);
-    for (std::int64_t i = 0; i < count; ++i) {
-      std::int64_t place = 0;
-      for (std::size_t d = 0; d < dims; ++d) place += at[d] * input.steps[d];
-      to[i] = static_cast<double>(from[place]);
-      for (std::size_t d = dims; d-- > 0 && ++at[d] == extents_[d];) at[d] = 0;
-    }
+  each_place(input, extents, 0, all, [&](std::int64_t i, std::int64_t place) {
+    std::copy_n(from + place * static_cast<std::ptrdiff_t>(bytes), bytes,
+                out + i * static_cast<std::ptrdiff_t>(bytes));
   });
 }
 

@@ -40,20 +40,24 @@ class Evaluation {
   void run(const std::vector<ArrayInput>& inputs, const std::vector<std::int64_t>& extents,
            const Take& take);
 
+  /// Of the last run(): how many integers of inputs are beyond those that doubles have all of.
+  std::int64_t inexact() const noexcept { return inexact_; }
+
  private:
   bool was_finite(std::int64_t i) const noexcept;
   const double* values_of(std::uint32_t node) const { return values_[node]; }
   void load(const ArrayInput& input, std::int64_t first, std::int64_t count, double* to);
-  void load_spread(const ArrayInput& input, std::int64_t first, std::int64_t count,
-                   double* to) const;
   void compute(const model::ArrayNode& node, std::int64_t count, double* to) const;
 
   const model::ArrayExpression& expression_;
   std::vector<std::int64_t> extents_;
+  std::int64_t inexact_ = 0;
   std::vector<double> room_;           // kAtOnce for each node
   std::vector<const double*> values_;  // by node
 };
 
+/// Those of an array that a result of these extents has, in their own type.
+void copy_elements(const ArrayInput& input, const std::vector<std::int64_t>& extents, void* to);
 /// Elements of an array, as doubles.
 void to_doubles(const void* data, ScalarType type, std::int64_t first, std::int64_t count,
                 double* to);

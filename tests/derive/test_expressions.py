@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from arrays_run import write_arrays
 from derived_run import NX, NY, by_rank, fields, run, stored, text
-from leat_run import same_bits
+from leat_run import same_bits, xml
 
 EXPRESSIONS = {  # bit for bit what NumPy has: sums, products, quotients and roots are exact to the last bit in both
     "u": lambda u, v, n: u,
@@ -113,6 +113,16 @@ def test_a_value_that_is_too_large_for_its_type_is_missing_and_reported(tmp_path
     found = stored(tmp_path, "small")
     assert found[1, 0, 0] == -32768 and same_bits(found[0], np.rint(whole["u"][0]).astype("i2"))
     assert '1 value beyond what int16 can have: the missing value is in its place' in log, log
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_large_integers_stay_as_they_are_and_what_is_computed_of_them_is_reported(tmp_path, dtype):
+    ids = 2**53 + np.arange(8, dtype=dtype)
+    made = xml(f"""<layout name="ids" type="{dtype}" dimensions="8" global="8" names="x"/><variable name="id" layout="ids" store="none"/>
+        <variable name="same" expr="id"/><variable name="part" expr="id" select="x=1:7:2"/><variable name="top" expr="id" reduce="max"/>""")
+    log = write_arrays(tmp_path, made, [{("id", 0): ids}])
+    assert same_bits(stored(tmp_path, "same")[0], ids) and same_bits(stored(tmp_path, "part")[0], ids[1:7:2])
+    assert '"top"' in log and "7 values of 64-bit integers beyond 2^53" in log and '"part"' not in log, log
 
 
 def test_ranks_cannot_write_them(tmp_path):
