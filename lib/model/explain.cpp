@@ -121,7 +121,7 @@ std::string of_store(const Model& model, const Store& store) {
 std::string what_is_made(const Model& model, std::uint32_t variable) {
   const Derived& derived = *model.variables[variable].derived;
   const std::string when = when_in_words(model.periods[derived.period], derived.is_over_time());
-  if (derived.reduction) {
+  if (derived.reduction && !derived.only_gathers) {
     const std::vector<std::string>& along = derived.reduction->along;
     return "the " + word_of(derived.reduction->operation) + " of " + derived.expression.text +
            (along.empty() ? "" : " along " + joined(along, ", ")) + " over all ranks, " + when;

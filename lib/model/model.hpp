@@ -196,6 +196,8 @@ struct Derived {
   std::uint32_t main = 0;                   ///< the variable whose blocks are those of this one
   std::vector<Selected> selection;          ///< of each dimension of that; none: all of it
   std::optional<SpaceReduction> reduction;  ///< of what is selected, over all ranks of the run
+  /// `reduction` takes nothing together: it brings what is at a place that moves to all servers, for what is made of it.
+  bool only_gathers = false;
   /// Of `reduction`, by dimension of what is selected: values along it become one.
   std::vector<std::uint8_t> is_reduced;
   Operation operation = Operation::instant;

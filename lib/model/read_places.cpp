@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "lib/base/text.hpp"
 #include "lib/model/axis.hpp"
@@ -90,6 +92,46 @@ void refuse_selection(ReadContext& context, const Variable& variable, const Said
                 "variable \"" + variable.name + "\": select=\"" + select.text + "\": " + why);
 }
 
+namespace {
+
+// All that what is over time is made of.
+std::set<std::uint32_t> made_into_what_is_over_time(const Model& model) {
+  std::set<std::uint32_t> found;
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
+    const Variable& variable = model.variables[i];
+    if (variable.derived && variable.derived->is_over_time()) open.push_back(i);
+  }
+  while (!open.empty()) {
+    const Variable& variable = model.variables[open.back()];
+    open.pop_back();
+    if (!variable.derived) continue;
+    for (const Derived::Input& each : variable.derived->inputs)
+      if (!each.is_parameter && found.insert(each.number).second) open.push_back(each.number);
+  }
+  return found;
+}
+
+// A mean over a place that moves from server to server needs all that was there.
+void gather_what_moves(Model* model) {
+  for (const std::uint32_t each : made_into_what_is_over_time(*model)) {
+    const Variable& variable = model->variables[each];
+    if (!variable.derived || variable.derived->reduction) continue;
+    const std::vector<Selected>& parts = variable.derived->selection;
+    const bool moves = std::any_of(parts.begin(), parts.end(), [](const Selected& part) {
+      return part.place && part.place->parameter;
+    });
+    const Layout& layout = model->layouts[variable.layout];
+    if (!moves || !layout.has_global) continue;
+    Derived& derived = *model->variables[each].derived;
+    derived.reduction = SpaceReduction{SpaceOperation::maximum, {}};
+    derived.only_gathers = true;
+    derived.is_reduced.assign(layout.dimensions.size(), 0);
+  }
+}
+
+}  // namespace
+
 void read_places(ReadContext& context) {
   std::optional<PhysicalUnits> units;
   for (const ToPlace& each : context.to_place) {
@@ -121,6 +163,7 @@ void read_places(ReadContext& context) {
         axis_along(context.model, variable.derived->main, *variable.derived->along);
     if (axis) variable.derived->axis = *axis;
   }
+  gather_what_moves(&context.model);
 }
 
 }  // namespace leat::model

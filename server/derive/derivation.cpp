@@ -47,6 +47,8 @@ std::string placed_text(const Block& block, std::size_t dims) {
 struct Derivation::Job {
   Block block;                     // what is made
   std::vector<ArrayInput> inputs;  // none: it has no values in this iteration
+  Sum* sum = nullptr;              // of what is over time; null: it has none yet,
+  Sum* old_sum = nullptr;          // and what its rank had is at another place
   std::optional<SumStep> step;
   std::optional<SumWithoutStep> without;
   bool tells = true;  // a block comes of it
@@ -228,9 +230,9 @@ void Derivation::take_constants(const Iteration& iteration) {
   for (const Block& block : iteration.blocks) {
     if (constants_wanted_.count(block.variable) == 0) continue;
     const std::size_t dims = dims_of(block.variable);
-    Sum* sum = sums_->find(block.variable, block.rank, block.block);
+    Sum* sum = sums_->own(block);
     if (!sum || !sum->is_like(block, dims)) {
-      Result<Sum*> made = sums_->make(block, dims, 0);
+      Result<Sum*> made = sums_->make(block, dims, 0, sum);
       if (!made) {
         log_->error("\"{}\" of rank {} cannot be kept for what is made of it: {}",
                     model_.variables[block.variable].name, block.rank, made.error().message);
@@ -248,13 +250,15 @@ void Derivation::derive(std::uint32_t variable, const TimeStep& step, Iteration*
                         Wrong* wrong) {
   const model::Derived& derived = *model_.variables[variable].derived;
   if (!derived.is_over_time() && !is_due(derived, iteration)) return;
-  if (derived.reduction) return reduce(variable, iteration, wrong);
+  if (derived.reduction && (reduce_ || !derived.only_gathers))
+    return reduce(variable, iteration, wrong);
   const InPeriods in = derived.is_over_time() ? periods_.of(derived.period, step) : InPeriods();
   const bool is_told_elsewhere = told_elsewhere_.count(derived.main) > 0;
-  if (in.is_none || (is_told_elsewhere && derived.is_over_time())) return;
+  if (in.is_none) return;
   std::vector<Job> jobs = jobs_of(variable, step.iteration, wrong);
   if (derived.is_over_time()) {
     if (!jobs.empty()) tell_lack(variable, step, in, wrong);
+    find_sums(dims_of(variable), &jobs);
     for (Job& job : jobs) {
       std::string why;
       begin_sum(variable, of_inputs(derived, step, *iteration), &job, wrong, &why);
@@ -522,31 +526,57 @@ double Derivation::weight_of(const TimeStep& step) const {
   return std::fabs(own - step.usual) <= rounding ? 1 : own / step.usual;
 }
 
-void Derivation::begin_sum(std::uint32_t variable, TimeStep step, Job* job, Wrong* wrong,
-                           std::string* why) {
+// What is at a place goes on there, also when another rank has it now, as with a place that moves. Where several ranks have the same
+// place each goes on with its own.
+void Derivation::find_sums(std::size_t dims, std::vector<Job>* jobs) {
+  std::set<Sum*> taken;
+  const auto take = [&](Job* job, Sum* sum) {
+    job->sum = sum;
+    if (sum) taken.insert(sum);
+  };
+  for (Job& job : *jobs) take(&job, sums_->own(job.block, dims));
+  for (Job& job : *jobs)
+    if (!job.sum) take(&job, sums_->at_place(job.block, dims, taken));
+  for (Job& job : *jobs) {
+    Sum* const old = sums_->own(job.block);
+    if (!job.sum && taken.count(old) == 0) job.old_sum = old;
+  }
+}
+
+// "" or why there is none.
+std::string Derivation::make_sum(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
+                                 Job* job, Wrong* wrong) {
   const model::Derived& derived = *model_.variables[variable].derived;
   const std::size_t dims = dims_of(variable);
   const Block& block = job->block;
-  Sum* sum = sums_->find(variable, block.rank, block.block);
-  if (sum && !sum->is_like(block, dims)) {
-    if (said_.insert(fmt::format("{} begins anew", variable)).second)
-      wrong->findings.push_back(
-          {"periods", variable, step.iteration,
-           fmt::format("\"{}\" of rank {}: its blocks were {} and are {} in iteration {}: what is "
-                       "over time begins anew with them",
-                       model_.variables[variable].name, block.rank,
-                       placed_text(sum->as_block(), dims), placed_text(block, dims),
-                       step.iteration)});
-    sum = nullptr;
-  }
-  if (!sum) {
-    Result<Sum*> made = sums_->make(block, dims, arrays_of(derived.operation));
-    if (!made) {
-      *why = "not made: " + made.error().message;
-      return;
-    }
-    sum = *made;
-  }
+  const std::string& name = model_.variables[variable].name;
+  std::string text;
+  if (job->old_sum)
+    text = fmt::format(
+        "its blocks were {} and are {} in iteration {}: what is over time begins anew with them",
+        placed_text(job->old_sum->as_block(), dims), placed_text(block, dims), step.iteration);
+  const bool may_be_elsewhere = reduce_ && dims == 0 && layout_of(variable).has_global;
+  if (may_be_elsewhere && !step.is_first &&
+      in.window.begin < (in.by_time ? step.before : static_cast<double>(step.iteration)))
+    text = fmt::format(
+        "this server has it from iteration {} on: what is over the period lacks what others had "
+        "before",
+        step.iteration);
+  if (!text.empty() && said_.insert(fmt::format("{} begins anew", variable)).second)
+    wrong->findings.push_back({"periods", variable, step.iteration,
+                               fmt::format("\"{}\" of rank {}: {}", name, block.rank, text)});
+  Result<Sum*> made = sums_->make(block, dims, arrays_of(derived.operation), job->old_sum);
+  if (!made) return "not made: " + made.error().message;
+  job->sum = *made;
+  return "";
+}
+
+void Derivation::begin_sum(std::uint32_t variable, TimeStep step, Job* job, Wrong* wrong,
+                           std::string* why) {
+  const model::Derived& derived = *model_.variables[variable].derived;
+  if (!job->sum) *why = make_sum(variable, step, periods_.of(derived.period, step), job, wrong);
+  if (!why->empty()) return;
+  Sum* const sum = job->sum;
   // A value stands for the time since the last one of this variable, be that some iterations ago.
   if (const std::optional<double> last = last_time(*sum, step.iteration)) {
     step.before = *last;
@@ -572,10 +602,10 @@ void Derivation::add_untouched(std::uint32_t variable, const TimeStep& step, con
                                std::vector<Job>* jobs) {
   const model::Derived& derived = *model_.variables[variable].derived;
   const model::Layout& layout = layout_of(variable);
-  std::set<std::pair<std::int32_t, std::uint32_t>> touched;
-  for (const Job& job : *jobs) touched.insert({job.block.rank, job.block.block});
+  std::set<const Sum*> touched;
+  for (const Job& job : *jobs) touched.insert(job.sum);
   for (Sum* const sum : sums_->all_of(variable)) {
-    if (touched.count({sum->head().rank, sum->head().block}) > 0) continue;
+    if (touched.count(sum) > 0) continue;
     Job job;
     job.block = sum->as_block();
     job.block.bytes = sum->head().elements * scalar_bytes(layout.type);
@@ -680,8 +710,9 @@ void Derivation::note(std::uint32_t variable, const Iteration& iteration, const 
                      type == ScalarType::float32 ? "an infinity is" : "the missing value is"));
   if (made.inexact > 0)
     find("inexact",
-         fmt::format("{} of 64-bit integers beyond 2^53 in expr=\"{}\" are taken as the nearest double",
-                     values(made.inexact), its.derived->expression.text));
+         fmt::format(
+             "{} of 64-bit integers beyond 2^53 in expr=\"{}\" are taken as the nearest double",
+             values(made.inexact), its.derived->expression.text));
   if (made.periods_lost)
     find("periods",
          "a step of the time goes over more than one period of every: those in between, and what "

@@ -100,6 +100,9 @@ class Derivation {
                                 const Iteration& iteration);
   void tell_reduced(std::uint32_t variable, const SpaceReducer& reducer, const OfRun& of_run,
                     std::vector<Job>* jobs, Iteration* iteration, Made* made, Wrong* wrong);
+  void find_sums(std::size_t dims, std::vector<Job>* jobs);
+  std::string make_sum(std::uint32_t variable, const TimeStep& step, const InPeriods& in, Job* job,
+                       Wrong* wrong);
   void begin_sum(std::uint32_t variable, TimeStep step, Job* job, Wrong* wrong, std::string* why);
   void add_untouched(std::uint32_t variable, const TimeStep& step, const InPeriods& in,
                      std::vector<Job>* jobs);

@@ -108,7 +108,7 @@ Result<void> Sums::begin(std::uint64_t config_hash) {
     if (told->kind == kLiveSum) {
       Result<os::MappedRegion> whole = os::MappedRegion::map(file_.get(), at, own);
       if (!whole) return whole.error();
-      sums_.insert_or_assign(Key{told->variable, told->rank, told->block}, Sum(std::move(*whole)));
+      sums_.emplace(Key{told->variable, told->rank, told->block}, Sum(std::move(*whole)));
     }
     at += own;
   }
@@ -117,9 +117,23 @@ Result<void> Sums::begin(std::uint64_t config_hash) {
 
 ClockSlot (&Sums::clock() const noexcept)[2] { return head().clock; }
 
-Sum* Sums::find(std::uint32_t variable, std::int32_t rank, std::uint32_t block) noexcept {
-  const auto found = sums_.find(Key{variable, rank, block});
+Sum* Sums::own(const Block& block, std::size_t dims) noexcept {
+  const auto all = sums_.equal_range(Key{block.variable, block.rank, block.block});
+  for (auto each = all.first; each != all.second; ++each)
+    if (each->second.is_like(block, dims)) return &each->second;
+  return nullptr;
+}
+
+Sum* Sums::own(const Block& block) noexcept {
+  const auto found = sums_.find(Key{block.variable, block.rank, block.block});
   return found == sums_.end() ? nullptr : &found->second;
+}
+
+Sum* Sums::at_place(const Block& block, std::size_t dims, const std::set<Sum*>& others) noexcept {
+  if (!block.has_position) return nullptr;
+  for (Sum* const each : all_of(block.variable))
+    if (each->is_like(block, dims) && others.count(each) == 0) return each;
+  return nullptr;
 }
 
 std::vector<Sum*> Sums::all_of(std::uint32_t variable) {
@@ -132,8 +146,9 @@ std::vector<Sum*> Sums::all_of(std::uint32_t variable) {
 }
 
 // The place of one that is not needed any more is not used again: blocks seldom change their size where they are summed up.
-Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t arrays) {
-  if (Sum* const old = find(like.variable, like.rank, like.block)) old->head().kind = kDeadSum;
+Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t arrays, Sum* old) {
+  if (old) old->head().kind = kDeadSum;
+  std::erase_if(sums_, [old](const auto& each) { return &each.second == old; });
   Sum::Facts told{};
   told.kind = kLiveSum;
   told.variable = like.variable;
@@ -155,8 +170,8 @@ Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t array
     return done.error();
   Result<os::MappedRegion> mapped = os::MappedRegion::map(file_.get(), at, told.bytes);
   if (!mapped) return mapped.error();
-  const auto [place, is_new] =
-      sums_.insert_or_assign(Key{like.variable, like.rank, like.block}, Sum(std::move(*mapped)));
+  const auto place =
+      sums_.emplace(Key{like.variable, like.rank, like.block}, Sum(std::move(*mapped)));
   Sum::Head& head = place->second.head();
   static_cast<Sum::Facts&>(head) = told;
   head.slots[0].number.store(0);

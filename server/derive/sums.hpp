@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -127,12 +128,15 @@ class Sums {
   static Result<std::int64_t> last_saved(const std::string& saved, std::uint64_t config_hash);
   /// A file that save() has written becomes what open() goes on with at `path`. Why not, else "".
   static std::string restore(const std::string& saved, const std::string& path);
-  /// Null when there is none like that.
-  Sum* find(std::uint32_t variable, std::int32_t rank, std::uint32_t block) noexcept;
+  /// Of what this rank has given as this block: one that lies as it, or any. Null when there is none.
+  Sum* own(const Block& block, std::size_t dims) noexcept;
+  Sum* own(const Block& block) noexcept;
+  /// One of the variable at the place of the block, whoever gave it first, that is not among `others`. Null when there is none.
+  Sum* at_place(const Block& block, std::size_t dims, const std::set<Sum*>& others) noexcept;
   /// Those of a variable, in the order of ranks and blocks.
   std::vector<Sum*> all_of(std::uint32_t variable);
-  /// A new one, in the place of one that there may be. No arrays: what does not vary in time, with one slot.
-  Result<Sum*> make(const Block& like, std::size_t dims, std::uint32_t arrays);
+  /// A new one, in the place of `old`, if it is there. No arrays: what does not vary in time, with one slot.
+  Result<Sum*> make(const Block& like, std::size_t dims, std::uint32_t arrays, Sum* old);
 
  private:
   struct FileHead;
@@ -144,7 +148,7 @@ class Sums {
   using Key = std::tuple<std::uint32_t, std::int32_t, std::uint32_t>;
   os::UniqueFd file_;
   os::MappedRegion head_region_;
-  std::map<Key, Sum> sums_;
+  std::multimap<Key, Sum> sums_;  // of who gave them first
 };
 
 }  // namespace leat::server

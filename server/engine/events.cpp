@@ -18,6 +18,12 @@ using shm::EventKind;
 // After so many events of one client the others get their turn.
 constexpr int kBatch = 256;
 
+bool any_reduces(const model::Model& model) {
+  return std::any_of(
+      model.variables.begin(), model.variables.end(),
+      [](const model::Variable& each) { return each.derived && each.derived->reduction; });
+}
+
 }  // namespace
 
 Events::Events(SessionState& session, Dispatcher& dispatcher, Overflow& overflow,
@@ -26,7 +32,8 @@ Events::Events(SessionState& session, Dispatcher& dispatcher, Overflow& overflow
       dispatcher_(dispatcher),
       overflow_(overflow),
       attachment_(attachment),
-      beginning_(beginning) {}
+      beginning_(beginning),
+      reduces_over_run_(!session.run.facts.has_all_ranks() && any_reduces(session.run.model)) {}
 
 bool Events::take_all() {
   bool any = false;
@@ -152,6 +159,8 @@ void Events::on_end_iteration(std::uint32_t index, const shm::Event& event) {
 void Events::end_all_before(std::uint32_t index, std::int64_t iteration) {
   if (iteration <= session_.iterations.current(index)) return;
   if (index == 0) session_.parameters.iteration_ended(iteration - 1);
+  // Each server takes part in each iteration, also where nobody on its node writes.
+  if (reduces_over_run_) session_.iterations.touch(iteration - 1);
   session_.iterations.ended(index, iteration - 1);
   session_.memory.iteration_ended(index, iteration - 1);
 }

@@ -50,6 +50,7 @@ class Events {
   Overflow& overflow_;
   Attachment& attachment_;
   Beginning& beginning_;
+  bool reduces_over_run_;  // what servers make of their variables together
 };
 
 }  // namespace leat::server
