@@ -25,6 +25,7 @@ struct Defaults {
   std::string unit;
   std::optional<Option> compression;
   Said every, when;
+  std::int64_t level = 1;
   std::optional<std::uint32_t> mesh;
   std::optional<Centering> centering;
 };
@@ -65,6 +66,7 @@ class VariableReader {
                               attributes.where("compression")};
     if (attributes.given("every")) defaults.every = attributes.said("every");
     if (attributes.given("when")) defaults.when = attributes.said("when");
+    if (attributes.given("level")) defaults.level = std::stoll(attributes.text("level"));
     if (attributes.has("mesh")) defaults.mesh = named("mesh", model_.meshes, attributes);
     if (attributes.has("centering"))
       defaults.centering = value_of<Centering>(attributes.text("centering"));
@@ -85,6 +87,10 @@ class VariableReader {
         values.centering.value_or(on_points(values) ? Centering::nodal : Centering::zonal);
     if (attributes.has("centering")) check_centering(values, attributes);
     variable.stores = values.stores ? *values.stores : all_stores();
+    std::erase_if(variable.stores, [&](std::uint32_t each) {
+      return each < model_.stores.size() && model_.stores[each].level > 0 &&
+             values.level > model_.stores[each].level;
+    });
     if (values.compression) variable.options.push_back(*values.compression);
     variable.where = element.where;
     if (!attributes.given("name")) return;

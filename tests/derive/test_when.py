@@ -128,3 +128,16 @@ def test_what_makes_no_sense_is_refused(tmp_path, more, said):
     (tmp_path / "run.xml").write_text(text(more, 2))
     done = subprocess.run([BUILD / "bin/leat", "check", tmp_path / "run.xml"], capture_output=True, text=True)
     assert done.returncode != 0 and said in done.stderr + done.stdout, (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("level, there", [("", {"u", "v", "fine", "g/sum", "g/finest"}), ("5", {"u", "v", "fine", "g/sum"}), ("1", {"u", "v"})])
+def test_a_store_takes_variables_up_to_its_level(tmp_path, level, there):
+    whole = fields(2)
+    more = """<variable name="fine" expr="2*u" level="2"/>
+      <group name="g" level="5"><variable name="sum" expr="u+v"/><variable name="finest" expr="u-v" level="6"/></group>
+      <variable name="elsewhere" expr="u" level="9" store="all"/>"""
+    said = f'level="{level}"' if level else ""
+    run(tmp_path, more, whole, 2, store=f'<store name="out" type="hdf5" {said}/><store name="all" type="hdf5" file="all.h5" level="9"/>')
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert {name for name in ("u", "v", "fine", "g/sum", "g/finest", "elsewhere") if name in file} - {"elsewhere"} == there
+    assert same_bits(stored(tmp_path, "elsewhere", "all.h5"), whole["u"])
