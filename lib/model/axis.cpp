@@ -7,10 +7,6 @@
 namespace leat::model {
 namespace {
 
-const Layout& layout_of(const Model& model, const Variable& variable) {
-  return model.layouts[variable.layout];
-}
-
 // x runs along the last dimension.
 std::optional<Axis> uniform_axis(const Model& model, const Variable& of, std::size_t d) {
   if (!of.mesh) return std::nullopt;

@@ -211,7 +211,7 @@ struct AlongAxis {
   bool is_zonal() const { return variable->centering == Centering::zonal; }
   std::int64_t cells() const { return is_zonal() ? values : values - 1; }
 };
-using Axis = std::vector<AlongAxis>;
+using AllAlong = std::vector<AlongAxis>;
 
 // What arithmetic can be done with; the XML may have any number.
 bool is_size(std::optional<std::int64_t> values) {
@@ -224,7 +224,7 @@ bool go_together(const AlongAxis& a, const AlongAxis& b) {
 }
 
 // The one whose array has as many cells as the mesh; `all` is not empty.
-const AlongAxis& measure(const Axis& all) {
+const AlongAxis& measure(const AllAlong& all) {
   const AlongAxis* best = &all.front();
   for (const AlongAxis& each : all) {
     const bool both_zonal = each.is_zonal() && best->is_zonal();
@@ -265,7 +265,7 @@ class Placing {
   // Arrays with a global shape are the whole; others are, where one rank has one block.
   void place(std::uint32_t mesh, bool has_global) {
     for (unsigned axis = 0; axis < model_.meshes[mesh].dims; ++axis) {
-      Axis all = along(mesh, axis, has_global);
+      AllAlong all = along(mesh, axis, has_global);
       while (!all.empty()) all = place(all);
     }
   }
@@ -281,8 +281,8 @@ class Placing {
   }
 
   // Places those that go with the first one; returns the others.
-  Axis place(const Axis& all) {
-    Axis together, others;
+  AllAlong place(const AllAlong& all) {
+    AllAlong together, others;
     for (const AlongAxis& each : all)
       (go_together(each, all.front()) ? together : others).push_back(each);
     const AlongAxis& by = measure(together);
@@ -290,8 +290,8 @@ class Placing {
     return others;
   }
 
-  Axis along(std::uint32_t mesh, unsigned axis, bool has_global) {
-    Axis all;
+  AllAlong along(std::uint32_t mesh, unsigned axis, bool has_global) {
+    AllAlong all;
     for (std::uint32_t i = 0; i < model_.variables.size(); ++i) {
       Variable& variable = model_.variables[i];
       if (variable.mesh != mesh || context_.shapeless.count(i) > 0) continue;

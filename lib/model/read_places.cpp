@@ -10,7 +10,6 @@
 
 #include "lib/base/text.hpp"
 #include "lib/model/axis.hpp"
-#include "lib/model/physical_units.hpp"
 #include "lib/model/read_steps.hpp"
 
 namespace leat::model {
@@ -44,7 +43,7 @@ std::string no_such_unit(const std::string& dimension, const Axis& axis, const s
 }
 
 // Both ends count.
-std::string place_range(const ReadContext& context, std::uint32_t main, std::size_t d,
+std::string place_range(ReadContext& context, std::uint32_t main, std::size_t d,
                         SelectedDimension* each) {
   const Result<Axis> axis = axis_along(context.model, main, d);
   if (!axis) return axis.error().message;
@@ -53,10 +52,9 @@ std::string place_range(const ReadContext& context, std::uint32_t main, std::siz
            "\" are known when ranks have written them: a range has indices there, as \"" +
            each->name + "=2:8\"";
   double steps[2];
-  const PhysicalUnits units;
   for (std::size_t i = 0; i < 2; ++i) {
     const PlaceText& text = each->places[i];
-    const std::optional<UnitChange> change = units.change(text.unit, axis->unit);
+    const std::optional<UnitChange> change = context.physical_units().change(text.unit, axis->unit);
     if (!change) return no_such_unit(each->name, *axis, text.unit);
     const double value = text.number * change->scale + change->offset;
     steps[i] = (value - axis->first) / axis->step;
@@ -133,9 +131,7 @@ void gather_what_moves(Model* model) {
 }  // namespace
 
 void read_places(ReadContext& context) {
-  std::optional<PhysicalUnits> units;
   for (const ToPlace& each : context.to_place) {
-    if (!units) units.emplace();
     Derived& derived = derived_of(context, each.variable);
     if (context.shapeless.count(each.variable) > 0) continue;
     const auto refuse = [&](const std::string& why) {
@@ -147,7 +143,7 @@ void read_places(ReadContext& context) {
       continue;
     }
     SelectedPlace& place = *derived.selection[each.dimension].place;
-    const std::optional<UnitChange> change = units->change(each.unit, axis->unit);
+    const std::optional<UnitChange> change = context.physical_units().change(each.unit, axis->unit);
     if (!change) {
       const std::uint32_t layout = context.model.variables[derived.main].layout;
       refuse(no_such_unit(context.model.layouts[layout].dimensions[each.dimension].name, *axis,

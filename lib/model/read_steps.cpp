@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/model/checks.hpp"
+#include "lib/model/marks.hpp"
 #include "lib/model/units.hpp"
 
 namespace leat::model {
@@ -50,6 +51,34 @@ Schedule chosen_schedule(ReadContext& context, const SourceLocation& where, Sche
                          std::initializer_list<Schedule> able) {
   const Schedule schedule = chosen(context, where, "LEAT_RUNS", said);
   return std::find(able.begin(), able.end(), schedule) != able.end() ? schedule : said;
+}
+
+std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& who,
+                                       const Said& said, const Said& when) {
+  const auto refuse = [&](const std::string& why) -> std::optional<std::uint32_t> {
+    context.error(said.where, who + ": every=\"" + said.text + "\": " + why);
+    return std::nullopt;
+  };
+  Result<Every> every = parse_every(said.text.empty() ? "1" : said.text);
+  if (!every) return refuse(every.error().message);
+  if (every->clock == Every::Clock::last)
+    return refuse("which iteration is the last is known when the run is over");
+  const std::optional<TimeAxis>& time = context.model.time;
+  if (every->clock == Every::Clock::simulation) {
+    if (!time)
+      return refuse(
+          "the simulation says no time: write <time parameter=\"...\"/> into <data>, or give a "
+          "number of iterations");
+    const std::string why = why_no_marks(*every, Calendar(time->unit, time->calendar));
+    if (!why.empty()) return refuse(why);
+  }
+  every->condition = when.text;
+  std::vector<Every>& all = context.model.periods;
+  const auto found = std::find(all.begin(), all.end(), *every);
+  const auto number = static_cast<std::uint32_t>(found - all.begin());
+  if (found == all.end()) all.push_back(*every);
+  if (!when.text.empty()) context.conditions.push_back({number, when, who});
+  return number;
 }
 
 std::vector<const XmlElement*> all_below(const XmlElement& parent, std::string_view name) {

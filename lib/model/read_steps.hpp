@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <initializer_list>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +19,7 @@
 #include "lib/base/text.hpp"
 #include "lib/model/diagnostics.hpp"
 #include "lib/model/fields.hpp"
+#include "lib/model/physical_units.hpp"
 #include "lib/model/words.hpp"
 #include "lib/model/xml/schema.hpp"
 #include "lib/model/xml/tree.hpp"
@@ -43,6 +46,9 @@ struct ToDerive {
   Said expression, every, when, unit_out, select, reduce, keep_bits, scale, offset;
   std::string along{};  ///< it is the derivative of what it names along this dimension
   bool has_mesh = false, has_unit = false, has_centering = false;
+  /// How far it has come. Why one is refused has been said.
+  enum class State { read, under_way, settled, refused } state = State::read;
+  bool is_refused() const noexcept { return state == State::refused; }
 };
 
 /// A place along a dimension, of what is selected of a variable, whose unit is that of a coordinate.
@@ -58,9 +64,16 @@ struct ReadContext {
   DiagnosticList& out;
   Model& model;
   std::set<std::uint32_t> shapeless{};  ///< variables whose layout was refused, and stands for none
-  std::vector<ToDerive> to_derive{};
+  std::deque<ToDerive> to_derive{};     ///< a deque: what is read asks for more of them
   std::vector<ToCondition> conditions{};
   std::vector<ToPlace> to_place{};
+  std::unique_ptr<PhysicalUnits> units{};  ///< by physical_units()
+
+  /// Made for the first that asks: most files have nothing to ask.
+  const PhysicalUnits& physical_units() {
+    if (!units) units = std::make_unique<PhysicalUnits>();
+    return *units;
+  }
 
   void error(const SourceLocation& where, std::string message) {
     out.error(where, std::move(message));
@@ -192,6 +205,10 @@ std::size_t index_of(const std::vector<Named>& all, std::string_view name) {
   std::size_t i = 0;
   while (i < all.size() && all[i].name != name) ++i;
   return i;
+}
+
+inline const Layout& layout_of(const Model& model, const Variable& variable) {
+  return model.layouts[variable.layout];
 }
 
 template <class Named>

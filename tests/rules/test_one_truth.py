@@ -89,7 +89,9 @@ SAYS_FIELDS = {
     "python-plugins/leat/scripting/model.py": "made of the JSON",
 }
 USES_FIELDS = {
-    "lib/model/read_derived.cpp": "a variable that is made of others has what they have, where it says nothing itself",
+    "lib/model/derived_shapes.cpp": "what is made of others, or selected, may have no ghosts",
+    "lib/model/derived_texts.cpp": "a variable that is made of others has what they have, where it says nothing itself",
+    "lib/model/settle_derived.cpp": "what is made of others varies in time",
     "lib/model/explain.cpp": "what is written once is said to be",
     "lib/model/time_axes.cpp": "what does not vary in time is in each file of a store",
     "server/derive/derivation.cpp": "the same is kept for what is made of it",

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of which shape variables are that are made of others: that of what they are made of, or what is selected of that, or reduced.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/base/text.hpp"
+#include "lib/model/checks.hpp"
+#include "lib/model/read_derived.hpp"
+
+namespace leat::model {
+namespace {
+
+std::string shape_text(const Layout& layout) {
+  std::string text;
+  for (const Dimension& each : layout.dimensions)
+    text += (text.empty() ? "" : ", ") + each.name + "=" + (each.varying ? "?" : each.extent.text);
+  return "(" + text + ")";
+}
+
+// Without ghosts.
+std::optional<std::int64_t> interior(const Model& model, const Dimension& dimension) {
+  if (dimension.extent.program.empty()) return std::nullopt;
+  const ExpressionValue value = IntegerValues(model.parameters).evaluate(dimension.extent);
+  if (value.fault != ExpressionFault::none) return std::nullopt;
+  return value.value - dimension.ghost_low - dimension.ghost_high;
+}
+
+void read_selection(ReadContext& context, ToDerive& told, const Layout& whole) {
+  Variable& variable = variable_of(context, told);
+  const auto refuse = [&](const std::string& why) {
+    told.state = ToDerive::State::refused;
+    refuse_selection(context, variable, told.select, why);
+  };
+  const Result<std::vector<SelectedDimension>> parsed = parse_selection(told.select.text);
+  if (!parsed) return refuse(parsed.error().message);
+  const std::vector<Dimension>& dimensions = whole.dimensions;
+  std::vector<Selected> all(dimensions.size());
+  for (SelectedDimension each : *parsed) {
+    const std::size_t d = index_of(dimensions, each.name);
+    if (d == dimensions.size())
+      return refuse("there is no dimension \"" + each.name + "\"" +
+                    did_you_mean(each.name, names_of(dimensions)));
+    if (!each.places.empty()) {
+      const std::string why = place_selected(context, told, d, &each);
+      if (!why.empty()) return refuse(why);
+    }
+    const std::optional<std::int64_t> length =
+        whole_extent(IntegerValues(context.model.parameters), whole, d);
+    if (each.places.size() == 2) {
+      each.what.end = std::min(*each.what.end, length.value_or(INT64_MAX));
+      if (*each.what.end <= each.what.first)
+        return refuse("there is nothing between these coordinates");
+    }
+    const std::int64_t last = each.what.end ? *each.what.end - 1 : each.what.first;
+    if (length && last >= *length && !each.what.place)
+      return refuse("the dimension \"" + each.name + "\" has indices 0 to " +
+                    std::to_string(*length - 1));
+    all[d] = each.what;
+  }
+  variable.derived->selection = std::move(all);
+  // Places of the mesh are those of the whole.
+  variable.mesh.reset();
+}
+
+// What is reduced has been selected before: all of it without ghosts, where nothing else is said.
+void settle_reduction(ReadContext& context, ToDerive& told, const Variable& main) {
+  Variable& variable = variable_of(context, told);
+  Derived& derived = *variable.derived;
+  const std::vector<Dimension>& dimensions = layout_of(context.model, main).dimensions;
+  if (derived.selection.empty()) derived.selection.resize(dimensions.size());
+  std::vector<std::string>& along = derived.reduction->along;
+  for (const std::string& each : along) {
+    const std::size_t d = index_of(dimensions, each);
+    if (d == dimensions.size() || derived.selection[d].is_one)
+      return refuse_reduction(
+          context, told,
+          "there is no dimension \"" + each + "\"" + did_you_mean(each, names_of(dimensions)));
+  }
+  std::string names;
+  for (std::size_t d = 0; d < dimensions.size(); ++d) {
+    if (derived.selection[d].is_one) continue;
+    const bool is_taken =
+        along.empty() || std::count(along.begin(), along.end(), dimensions[d].name) > 0;
+    derived.is_reduced.push_back(is_taken);
+    if (is_taken) names += dimensions[d].name + ": ";
+  }
+  const bool is_whole = std::count(derived.is_reduced.begin(), derived.is_reduced.end(), 0) == 0;
+  if (!is_whole && !layout_of(context.model, main).has_global)
+    return refuse_reduction(context, told,
+                            "what is left has a place in the whole only where the layout of \"" +
+                                main.name + "\" says global=\"...\"");
+  const SpaceOperation operation = derived.reduction->operation;
+  const bool adds = operation == SpaceOperation::mean || operation == SpaceOperation::sum;
+  if (adds && main.mesh && context.model.meshes[*main.mesh].kind == MeshKind::amr)
+    return refuse_reduction(context, told,
+                            "levels of the amr mesh \"" + context.model.meshes[*main.mesh].name +
+                                "\" lie over each other: their values cannot be added up");
+  variable.mesh.reset();
+  add_space_method(&variable, names);
+}
+
+Expression expression_of(const Model& model, const std::string& text) {
+  return {text, parse_expression(text, model.parameters).program};
+}
+
+Expression selected_length(const Model& model, const Expression& whole, const Selected& part) {
+  const std::string end = part.end ? std::to_string(*part.end) : "(" + whole.text + ")";
+  const std::string text = "(" + end + "-" + std::to_string(part.first) + "+" +
+                           std::to_string(part.step - 1) + ")/" + std::to_string(part.step);
+  return expression_of(model, text);
+}
+
+Layout own_layout(const Model& model, const Variable& variable, const Layout& whole,
+                  ScalarType type) {
+  Layout layout = whole;
+  layout.name = variable.name;
+  layout.type = type;
+  if (variable.derived->selection.empty()) return layout;
+  layout.dimensions.clear();
+  std::size_t kept = 0;
+  for (std::size_t d = 0; d < whole.dimensions.size(); ++d) {
+    const Selected& part = variable.derived->selection[d];
+    if (part.is_one) continue;
+    const std::vector<std::uint8_t>& is_reduced = variable.derived->is_reduced;
+    if (kept < is_reduced.size() && is_reduced[kept++] != 0) continue;
+    Dimension dimension = whole.dimensions[d];
+    const std::int64_t ghosts = dimension.ghost_low + dimension.ghost_high;
+    dimension.ghost_low = dimension.ghost_high = 0;
+    if (part.is_all() && ghosts > 0 && !dimension.varying)
+      dimension.extent =
+          expression_of(model, "(" + dimension.extent.text + ")-" + std::to_string(ghosts));
+    if (!part.is_all()) {
+      // Blocks have what lies in them; the server says how much that is.
+      dimension.varying = false;
+      if (layout.has_global) dimension.global = selected_length(model, dimension.global, part);
+      dimension.extent = selected_length(model, dimension.extent, part);
+      dimension.name = variable.name.substr(variable.name.rfind('/') + 1) + "_" + dimension.name;
+    }
+    layout.dimensions.push_back(std::move(dimension));
+  }
+  if (variable.derived->reduction) layout.blocks = 1;
+  return layout;
+}
+
+}  // namespace
+
+void expect_same_shape(ReadContext& context, ToDerive& told, const Variable& other,
+                       const Variable& main) {
+  const Layout &a = layout_of(context.model, main), &b = layout_of(context.model, other);
+  const auto refuse = [&] {
+    refuse_derived(context, told,
+                   "the shapes of \"" + main.name + "\", " + shape_text(a) + ", and \"" +
+                       other.name + "\", " + shape_text(b) + ", do not go together");
+  };
+  const bool same_rank = a.dimensions.size() == b.dimensions.size();
+  const auto is_named = [](const Layout& layout, std::size_t d) {
+    return layout.dimensions[d].name != layout.name + "_" + std::to_string(d);
+  };
+  for (std::size_t d = 0; d < b.dimensions.size(); ++d) {
+    const Dimension& own = b.dimensions[d];
+    auto found = a.dimensions.begin() + static_cast<std::ptrdiff_t>(d);
+    if (!same_rank)
+      found = std::find_if(a.dimensions.begin(), a.dimensions.end(),
+                           [&](const Dimension& each) { return each.name == own.name; });
+    if (found == a.dimensions.end()) return refuse();
+    // Names that somebody has given say what is along what.
+    if (same_rank && is_named(a, d) && is_named(b, d) && found->name != own.name) return refuse();
+    const std::optional<std::int64_t> here = interior(context.model, *found),
+                                      there = interior(context.model, own);
+    if (here && there && *here != *there) return refuse();
+    if (found->ghost_low != own.ghost_low || found->ghost_high != own.ghost_high)
+      // All of it, without ghosts.
+      variable_of(context, told).derived->selection.resize(a.dimensions.size());
+  }
+}
+
+// What is left has no ghosts: they have no neighbours.
+void settle_derivative(ReadContext& context, ToDerive& told, const Variable& main) {
+  const std::string& along = told.along;
+  Derived& derived = *variable_of(context, told).derived;
+  const Layout& layout = layout_of(context.model, main);
+  const std::size_t d = index_of(layout.dimensions, along);
+  const std::string what = "d(" + main.name + ", " + along + "): ";
+  if (d == layout.dimensions.size())
+    return refuse_derived(context, told,
+                          what + "\"" + main.name + "\" has no dimension \"" + along + "\"" +
+                              did_you_mean(along, names_of(layout.dimensions)));
+  if (!layout.has_global || (main.mesh && context.model.meshes[*main.mesh].kind == MeshKind::amr))
+    return refuse_derived(context, told,
+                          what + "what is beside a block is known only where the layout of \"" +
+                              main.name + "\" says global=\"...\", and on no amr mesh");
+  derived.along = static_cast<std::uint32_t>(d);
+  derived.selection.resize(layout.dimensions.size());
+}
+
+void settle_layout(ReadContext& context, ToDerive& told, const Variable& main, ScalarType type) {
+  std::vector<Layout>& layouts = context.model.layouts;
+  const Derived& derived = *variable_of(context, told).derived;
+  if (!told.select.text.empty()) read_selection(context, told, layouts[main.layout]);
+  if (derived.reduction) settle_reduction(context, told, main);
+  if (told.is_refused()) return;
+  Variable& variable = variable_of(context, told);
+  variable.layout = main.layout;
+  if (derived.selection.empty() && layouts[main.layout].type == type) return;
+  variable.layout = static_cast<std::uint32_t>(layouts.size());
+  layouts.push_back(own_layout(context.model, variable, layouts[main.layout], type));
+}
+
+}  // namespace leat::model
