@@ -331,7 +331,7 @@ void Dispatcher::reduce(std::uint32_t store,
 
 // From the pipeline's thread. Ranks whose memory is full wait for it, and have more patience; who is silent for half of that is
 // not waited for.
-std::optional<Derivation::OfRun> Dispatcher::reduce_derived(
+std::optional<OverRun::Outcome> Dispatcher::reduce_derived(
     const comm::Round& round, std::function<comm::Columns(comm::Rank)> columns) {
   const auto awaited = std::make_shared<AwaitedOutcome>();
   session_.reductions.contribute(
@@ -346,7 +346,7 @@ std::optional<Derivation::OfRun> Dispatcher::reduce_derived(
   // Of servers that are alone, or have not met, two would have two values of the run; a later round says that this one is over.
   const bool is_of_others = outcome && outcome->epoch >= 0 && place.servers > 1;
   if (!is_of_others || !(outcome->round == round)) return std::nullopt;
-  return Derivation::OfRun{outcome->columns, place.self, place.servers};
+  return OverRun::Outcome{outcome->columns, place.self, place.servers};
 }
 
 bool Dispatcher::may_reduce(std::uint64_t channel, std::int64_t first, std::int64_t last) const {

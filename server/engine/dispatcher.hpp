@@ -91,8 +91,8 @@ class Dispatcher {
 
   bool may_store() const noexcept { return !run_.facts.drained || state_ == State::open; }
   void pass_on_products();
-  std::optional<Derivation::OfRun> reduce_derived(const comm::Round& round,
-                                                  std::function<comm::Columns(comm::Rank)> columns);
+  std::optional<OverRun::Outcome> reduce_derived(const comm::Round& round,
+                                                 std::function<comm::Columns(comm::Rank)> columns);
   void reduce(std::uint32_t store, const std::shared_ptr<const PluginReduction>& reduction);
   bool hold_spilled(Iteration* iteration) const;
   void take(PipelineResult& result);

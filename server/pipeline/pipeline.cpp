@@ -223,7 +223,7 @@ PipelineResult Pipeline::process(Iteration& iteration) {
 }
 
 void Pipeline::derive(Iteration* iteration, PipelineResult* result) {
-  Derivation::Wrong wrong = derivation_->add_to(iteration);
+  DerivationWrong wrong = derivation_->add_to(iteration);
   for (BlockProblem& each : wrong.problems) result->problems.push_back(std::move(each));
   for (Finding& each : wrong.findings) result->findings.push_back(std::move(each));
   if (storing_) {
