@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server does for variables that it makes of others, by itself: bytes of a variable that go into a mean in a second, beside what
+// What the server does for variables that it makes of others, by itself: bytes of a variable that go into a mean, one value of all or a derivative in a second, beside what
 // memcpy has, and how long an expression takes for an element. Prints "name value" lines; derive_bench.py has NumPy beside it.
 #include <algorithm>
 #include <chrono>
@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "server/derive/evaluation.hpp"
+#include "server/derive/gradient.hpp"
+#include "server/derive/space_reduction.hpp"
 #include "server/derive/sum_step.hpp"
 
 namespace {
@@ -38,7 +40,7 @@ void over_time(const char* name, model::Operation operation, const std::vector<d
   const auto sums = Sums::open("", 1);
   Block block;
   block.extent[0] = kElements;
-  Sum& sum = **(*sums)->make(block, 1, arrays_of(operation));
+  Sum& sum = **(*sums)->make(block, 1, arrays_of(operation), nullptr);
   const auto parsed = model::parse_array_expression("u");
   Evaluation evaluation(parsed.expression);
   const ArrayInput input{u.data(), ScalarType::float64, {1}, true};
@@ -57,6 +59,46 @@ void over_time(const char* name, model::Operation operation, const std::vector<d
               }));
 }
 
+void over_run(const char* name, model::SpaceOperation operation, const std::vector<double>& u) {
+  model::Derived derived;
+  derived.reduction = model::SpaceReduction{operation, {}};
+  derived.is_reduced = {1};
+  Block block;
+  block.extent[0] = block.global[0] = kElements;
+  block.has_position = true;
+  print_speed(name, median_seconds([&] {
+                SpaceReducer reducer(derived);
+                (void)reducer.add(block, [&](const Evaluation::Take& take) {
+                  for (std::int64_t first = 0; first < kElements; first += Evaluation::kAtOnce)
+                    take(first, u.data() + first, Evaluation::kAtOnce);
+                });
+              }));
+}
+
+// d(u, y) of a square array, by a uniform mesh.
+void derivative(const std::vector<double>& u, std::vector<double>* to) {
+  constexpr std::int64_t kSide = 1 << 11;
+  static_assert(kSide * kSide == kElements);
+  model::Model model;
+  model::Layout& layout = model.layouts.emplace_back();
+  layout.has_global = true;
+  layout.dimensions.resize(2);
+  model.variables.emplace_back();
+  model::Derived derived;
+  derived.along = 0;
+  derived.axis = model::Axis{0, 0.5, std::nullopt, ""};
+  DerivedFrom from;
+  Block block;
+  block.extent[0] = block.extent[1] = block.global[0] = block.global[1] = kSide;
+  block.has_position = true;
+  block.data = u.data();
+  from.blocks[0] = {block};
+  print_speed("derivative", median_seconds([&] {
+                const Gradient gradient(model, from, derived);
+                (void)gradient.compute(block, u.data(), to->data());
+              }));
+}
+
 }  // namespace
 
 int main() {
@@ -67,6 +109,9 @@ int main() {
   over_time("mean", model::Operation::mean, u);
   over_time("max", model::Operation::maximum, u);
   over_time("variance", model::Operation::variance, u);
+  over_run("reduce-max", model::SpaceOperation::maximum, u);
+  over_run("reduce-mean", model::SpaceOperation::mean, u);
+  derivative(u, &to);
   const auto parsed = model::parse_array_expression("sqrt(u*u + v*v)");
   Evaluation evaluation(parsed.expression);
   const ArrayInput of_u{u.data(), ScalarType::float64, {1}, true},

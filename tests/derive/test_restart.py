@@ -20,14 +20,14 @@ DERIVED = "".join(f'<variable name="{each}" expr="u" operation="{each}" every="8
 STORE = '<store name="out" type="hdf5" append="true"/>'
 
 
-def part_of_run(folder, whole, times, first, last, ranks=2):
+def part_of_run(folder, whole, times, first, last, ranks=2, derived=DERIVED, unit="s", after=None):
     arrays = by_rank(whole, ranks, times)
     for each in arrays:
         for key in [key for key in each if key[1] != "position" and not first <= key[1] < last]:
             del each[key]
         if first:
             each["run", "start"] = np.array(first)
-    return write_arrays(folder, text(DERIVED, ranks, True, store=STORE), arrays)
+    return write_arrays(folder, text(derived, ranks, True, bool(after), store=STORE).replace('unit="s"', f'unit="{unit}"'), arrays, after)
 
 
 def over_time(folder):
@@ -47,6 +47,35 @@ def test_a_run_in_several_parts_makes_what_one_run_makes(tmp_path, cuts):
     one, parts = over_time(tmp_path / "whole"), over_time(tmp_path / "parts")
     for name in one:
         assert same_bits(one[name], parts[name]), name
+
+
+def kill_server_at(moments, last):
+    def after(run, iteration):
+        if iteration in moments and iteration < last - 3:  # who is killed at the very end has nobody who goes on
+            for server in run.servers():
+                os.kill(server, signal.SIGKILL)
+    return after
+
+
+def test_monthly_and_weekly_means_with_twenty_restarts_and_kills_at_random(tmp_path):
+    """Steps of any length over half a year with a leap day: two of three restarts have a server that is killed in them, too."""
+    dice, count = np.random.default_rng(), 150
+    cuts = sorted(dice.choice(np.arange(2, count - 1), 20, replace=False).tolist())
+    kills = set(dice.choice(np.arange(1, count - 1), 12, replace=False).tolist())
+    print("cuts", cuts, "kills", kills)
+    whole, times = fields(count, seed=4), np.cumsum(np.random.default_rng(2).uniform(0.4, 2.0, count))
+    derived = "".join(f'<variable name="{name}_{n}" expr="u" operation="{name}" every="{every}"/>'
+                      for n, every in enumerate(("1 mo", "7 d")) for name in OPERATIONS)
+    for name, parts in (("whole", [0, count]), ("parts", [0, *cuts, count])):
+        (tmp_path / name).mkdir()
+        for first, last in zip(parts, parts[1:]):
+            part_of_run(tmp_path / name, whole, times, first, last, derived=derived, unit="days since 2004-01-01",
+                        after=kill_server_at(kills, last) if name == "parts" else None)
+    for file, n in (("run-over-1mo.h5", 0), ("run-over-7d.h5", 1)):
+        with h5py.File(tmp_path / "whole" / file) as one, h5py.File(tmp_path / "parts" / file) as parts:
+            for name in (*(f"{each}_{n}" for each in OPERATIONS), "time", "time_bnds", "iteration"):
+                assert same_bits(one[name][:], parts[name][:]), (file, name)
+            assert len(one["time"]) > 4
 
 
 def test_a_run_that_goes_on_before_the_end_of_the_earlier_one_says_what_it_has_not(tmp_path):
