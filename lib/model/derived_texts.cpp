@@ -2,10 +2,10 @@
 // What files say of a variable that is made of others: how that was done.
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/model/read_derived.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
@@ -52,18 +52,12 @@ std::string definition_of(ReadContext& context, const ToDerive& told) {
 
 // Source: CF Conventions 1.8, section 7.3 and appendix E.
 void add_time_method(const Model& model, Variable* variable, const Variable& main) {
-  static const std::pair<Operation, const char*> kMethods[] = {{Operation::mean, "mean"},
-                                                               {Operation::minimum, "minimum"},
-                                                               {Operation::maximum, "maximum"},
-                                                               {Operation::accumulate, "sum"},
-                                                               {Operation::variance, "variance"}};
   if (!variable->cell_methods.empty()) return;
   if (variable->derived->expression.is_name()) variable->cell_methods = main.cell_methods;
-  for (const auto& [operation, method] : kMethods) {
-    if (operation != variable->derived->operation) continue;
-    const std::string before = variable->cell_methods.empty() ? "" : variable->cell_methods + " ";
-    variable->cell_methods = before + (model.time ? "time: " : "iteration: ") + method;
-  }
+  if (!variable->derived->is_over_time()) return;
+  const std::string before = variable->cell_methods.empty() ? "" : variable->cell_methods + " ";
+  variable->cell_methods = before + (model.time ? "time: " : "iteration: ") +
+                           word_of(kCellMethods<Operation>, variable->derived->operation);
 }
 
 }  // namespace
@@ -81,15 +75,10 @@ void settle_texts(ReadContext& context, const ToDerive& told, const Variable& ma
 
 // Source: CF Conventions 1.8, section 7.3.
 void add_space_method(Variable* variable, const std::string& names) {
-  static const std::pair<SpaceOperation, const char*> kMethods[] = {
-      {SpaceOperation::mean, "mean"},
-      {SpaceOperation::minimum, "minimum"},
-      {SpaceOperation::maximum, "maximum"},
-      {SpaceOperation::sum, "sum"}};
-  for (const auto& [operation, method] : kMethods) {
-    if (operation != variable->derived->reduction->operation || names.empty()) continue;
-    variable->cell_methods += (variable->cell_methods.empty() ? "" : " ") + names + method;
-  }
+  if (names.empty()) return;
+  variable->cell_methods +=
+      (variable->cell_methods.empty() ? "" : " ") + names +
+      word_of(kCellMethods<SpaceOperation>, variable->derived->reduction->operation);
 }
 
 }  // namespace leat::model

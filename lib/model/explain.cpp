@@ -123,8 +123,9 @@ std::string what_is_made(const Model& model, std::uint32_t variable) {
   const std::string when = when_in_words(model.periods[derived.period], derived.is_over_time());
   if (derived.reduction && !derived.only_gathers) {
     const std::vector<std::string>& along = derived.reduction->along;
-    return "the " + word_of(derived.reduction->operation) + " of " + derived.expression.text +
-           (along.empty() ? "" : " along " + joined(along, ", ")) + " over all ranks, " + when;
+    return std::string("the ") + word_of(derived.reduction->operation) + " of " +
+           derived.expression.text + (along.empty() ? "" : " along " + joined(along, ", ")) +
+           " over all ranks, " + when;
   }
   if (!derived.is_over_time()) return derived.expression.text + " " + when;
   static const std::pair<Operation, const char*> kNames[] = {{Operation::mean, "mean"},

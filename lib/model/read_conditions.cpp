@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // when="max(T) > 1000": what is there of single values. A function over a whole array, which is one with one argument, becomes a variable of
 // its own: it is computed once, whoever asks for it.
-#include <algorithm>
-#include <array>
 #include <cctype>
 #include <optional>
 #include <string>
@@ -11,11 +9,10 @@
 #include <vector>
 
 #include "lib/model/read_steps.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
-
-constexpr std::array<std::string_view, 4> kOverArrays = {"max", "mean", "min", "sum"};
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -72,9 +69,8 @@ class ReductionsInText {
     const bool is_call = open != std::string_view::npos && text_[open] == '(';
     bool has_comma = false;
     const std::size_t close = is_call ? end_of(text_, open, &has_comma) : std::string_view::npos;
-    const bool is_over_array =
-        std::find(kOverArrays.begin(), kOverArrays.end(), word) != kOverArrays.end();
-    if (!is_over_array || close == std::string_view::npos || has_comma) return copy_to(end - 1);
+    if (!is_word<SpaceOperation>(word) || close == std::string_view::npos || has_comma)
+      return copy_to(end - 1);
     out_ += "'" +
             variable_for(std::string(word), std::string(text_.substr(open + 1, close - open - 1))) +
             "'";

@@ -2,20 +2,14 @@
 #include "lib/model/space_reduction.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "lib/base/text.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
-namespace {
-
-constexpr std::pair<const char*, SpaceOperation> kOperations[] = {{"mean", SpaceOperation::mean},
-                                                                  {"min", SpaceOperation::minimum},
-                                                                  {"max", SpaceOperation::maximum},
-                                                                  {"sum", SpaceOperation::sum}};
-
-}  // namespace
 
 Result<SpaceReduction> parse_space_reduction(const std::string& text) {
   const std::size_t open = text.find('('), last = text.find_last_not_of(' ');
@@ -27,14 +21,12 @@ Result<SpaceReduction> parse_space_reduction(const std::string& text) {
                      "all, or \"mean(y, x)\" with the names of dimensions"};
   };
   SpaceReduction reduction;
-  const auto found = std::find_if(std::begin(kOperations), std::end(kOperations),
-                                  [&](const auto& each) { return each.first == name; });
-  if (found == std::end(kOperations)) {
+  if (!is_word<SpaceOperation>(name)) {
     std::vector<std::string> known;
-    for (const auto& each : kOperations) known.emplace_back(each.first);
+    for (const Word<SpaceOperation>& each : kWords<SpaceOperation>) known.emplace_back(each.word);
     return refuse("there is no \"" + name + "\"" + did_you_mean(name, known));
   }
-  reduction.operation = found->second;
+  reduction.operation = value_of<SpaceOperation>(name);
   if (open == std::string::npos) return reduction;
   if (text[last] != ')') return refuse("the parenthesis has no end");
   reduction.along = split_list(text.substr(open + 1, last - open - 1));
@@ -42,12 +34,6 @@ Result<SpaceReduction> parse_space_reduction(const std::string& text) {
       std::find(reduction.along.begin(), reduction.along.end(), "") != reduction.along.end())
     return refuse("the name of a dimension is missing");
   return reduction;
-}
-
-std::string word_of(SpaceOperation operation) {
-  const auto found = std::find_if(std::begin(kOperations), std::end(kOperations),
-                                  [&](const auto& each) { return each.second == operation; });
-  return found->first;
 }
 
 }  // namespace leat::model

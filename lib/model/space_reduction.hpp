@@ -20,7 +20,5 @@ struct SpaceReduction {
 
 /// "OPERATION", or "OPERATION(NAME, NAME)" with names of dimensions. The error says what is wrong, and what is possible.
 Result<SpaceReduction> parse_space_reduction(const std::string& text);
-/// "mean", as the XML has it.
-std::string word_of(SpaceOperation operation);
 
 }  // namespace leat::model

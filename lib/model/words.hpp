@@ -96,6 +96,11 @@ inline constexpr Word<Operation> kWords<Operation>[] = {
     {"min", Operation::minimum},           {"max", Operation::maximum},
     {"accumulate", Operation::accumulate}, {"variance", Operation::variance}};
 template <>
+inline constexpr Word<SpaceOperation> kWords<SpaceOperation>[] = {{"mean", SpaceOperation::mean},
+                                                                  {"min", SpaceOperation::minimum},
+                                                                  {"max", SpaceOperation::maximum},
+                                                                  {"sum", SpaceOperation::sum}};
+template <>
 inline constexpr Word<Trust> kWords<Trust>[] = {{"none", Trust::none}, {"job", Trust::job}};
 template <>
 inline constexpr Word<At> kWords<At>[] = {{"node", At::node}, {"staging", At::staging}};
@@ -108,6 +113,23 @@ inline constexpr Word<WhenLost> kWords<WhenLost>[] = {
 template <>
 inline constexpr Word<KeepUntil> kWords<KeepUntil>[] = {{"received", KeepUntil::received},
                                                         {"stored", KeepUntil::stored}};
+
+/// What the CF conventions call them in files. Source: CF Conventions 1.8, appendix E.
+template <class Enum>
+inline constexpr std::nullptr_t kCellMethods{};
+
+template <>
+inline constexpr Word<Operation> kCellMethods<Operation>[] = {{"mean", Operation::mean},
+                                                              {"minimum", Operation::minimum},
+                                                              {"maximum", Operation::maximum},
+                                                              {"sum", Operation::accumulate},
+                                                              {"variance", Operation::variance}};
+template <>
+inline constexpr Word<SpaceOperation> kCellMethods<SpaceOperation>[] = {
+    {"mean", SpaceOperation::mean},
+    {"minimum", SpaceOperation::minimum},
+    {"maximum", SpaceOperation::maximum},
+    {"sum", SpaceOperation::sum}};
 
 template <class Enum, std::size_t kCount>
 constexpr Enum value_of(const Word<Enum> (&words)[kCount], std::string_view word) {
@@ -134,6 +156,11 @@ constexpr Enum value_of(std::string_view word) {
 template <class Enum>
 constexpr const char* word_of(Enum value) {
   return word_of(kWords<Enum>, value);
+}
+
+template <class Enum>
+constexpr bool is_word(std::string_view word) {
+  return word == word_of(value_of<Enum>(word));
 }
 
 }  // namespace leat::model
