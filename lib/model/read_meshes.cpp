@@ -158,9 +158,17 @@ class MeshLinker {
   MeshLinker(ReadContext& context, const XmlElement& element, Mesh& mesh)
       : context_(context), attributes_(context, element), mesh_(mesh) {}
 
+  void name_coordinates() {
+    for (const std::string& name : names_of_coordinates()) {
+      if (const std::optional<std::uint32_t> found = variable("coordinates", name))
+        mesh_.coordinates.push_back(*found);
+    }
+  }
+
+  // After name_coordinates, which has said what is not there.
   void run() {
-    mesh_.coordinates.clear();
-    for (const std::string& name : split_list(attributes_.text("coordinates"))) coordinate(name);
+    good_ = mesh_.coordinates.size() == names_of_coordinates().size();
+    for (const std::uint32_t each : mesh_.coordinates) expect_numbers(each);
     if (!mesh_.coordinates.empty() && good_) count_axes();
     if (mesh_.kind == Mesh::Kind::unstructured) cells();
   }
@@ -181,20 +189,23 @@ class MeshLinker {
   }
 
   const Layout& layout_of(std::uint32_t variable) const {
-    return context_.model.layouts[context_.model.variables[variable].layout];
+    return model::layout_of(context_.model, context_.model.variables[variable]);
   }
 
-  void coordinate(const std::string& name) {
-    const std::optional<std::uint32_t> found = variable("coordinates", name);
-    if (!found) return;
-    if (context_.shapeless.count(*found)) {
+  std::vector<std::string> names_of_coordinates() const {
+    return split_list(attributes_.text("coordinates"));
+  }
+
+  void expect_numbers(std::uint32_t coordinate) {
+    if (context_.shapeless.count(coordinate)) {
       good_ = false;
-      return mesh_.coordinates.push_back(*found);
+      return;
     }
-    if (!is_number(layout_of(*found).type))
-      error("coordinates", "coordinates are numbers, and \"" + name + "\" is of type " +
-                               scalar_name(layout_of(*found).type));
-    mesh_.coordinates.push_back(*found);
+    const ScalarType type = layout_of(coordinate).type;
+    if (!is_number(type))
+      error("coordinates", "coordinates are numbers, and \"" +
+                               context_.model.variables[coordinate].name + "\" is of type " +
+                               scalar_name(type));
   }
 
   void count_axes() {
@@ -284,12 +295,9 @@ void each_mesh(ReadContext& context, const XmlElement& root, const Visit& visit)
 }  // namespace
 
 void name_coordinates(ReadContext& context, const XmlElement& root) {
+  if (context.model.layouts.empty()) return;  // as of link_meshes
   each_mesh(context, root, [&](const XmlElement& element, Mesh* mesh) {
-    for (const std::string& name : split_list(Attributes(context, element).text("coordinates"))) {
-      const std::size_t index = index_of(context.model.variables, name);
-      if (index < context.model.variables.size())
-        mesh->coordinates.push_back(static_cast<std::uint32_t>(index));
-    }
+    MeshLinker(context, element, *mesh).name_coordinates();
   });
 }
 

@@ -97,7 +97,7 @@ void read_meshes(ReadContext& context, const XmlElement& root);
 void read_variables(ReadContext& context, const XmlElement& root);
 /// What variables with expr="..." are made of, and conditions. After variables and events.
 void read_derived(ReadContext& context);
-/// Which variables are the coordinates of meshes, where they are there. Before read_derived, which asks for their units.
+/// Which variables are the coordinates of meshes, and which are not there. Before read_derived, which asks for their units.
 void name_coordinates(ReadContext& context, const XmlElement& root);
 /// Coordinates of what is selected, and of derivatives. After link_meshes.
 void read_places(ReadContext& context);

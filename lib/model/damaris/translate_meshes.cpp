@@ -135,6 +135,7 @@ class MeshFitting {
   bool link(const XmlElement& copy, ReadContext& context) {
     std::vector<std::optional<std::uint32_t>> meshes;
     for (Variable& each : model_.variables) meshes.push_back(std::exchange(each.mesh, {}));
+    name_coordinates(context, copy);
     link_meshes(context, copy);
     for (std::size_t i = 0; i < meshes.size(); ++i) model_.variables[i].mesh = meshes[i];
     wrong_ = context.out.sorted();
