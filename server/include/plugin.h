@@ -357,6 +357,9 @@ typedef struct leat_plugin {
    * no block has are holes, of blocks that have the same cells one is kept, and the server warns of both. 0: it keeps each block
    * by itself, or has places of its own for their values. Called when check() would be, or later; NULL in place of the function: 1. */
   int (*makes_whole)(const leat_run* run, uint64_t variable);
+  /* 1: the plugin stores values of this variable as its options store-type, scale, offset and keep-bits say. Then the server reports
+   * those that have no place there. 0: it stores them as they are in memory. Called as makes_whole(); NULL in place of the function: 0. */
+  int (*changes_values)(const leat_run* run, uint64_t variable);
 } leat_plugin;
 
 /* 0 in a host from before there was such a thing. */

@@ -569,14 +569,32 @@ int makes_whole(const leat_run* run, std::uint64_t variable) noexcept {
   }
 }
 
-using MakesWholeFunction = int (*)(const leat_run*, std::uint64_t);
+template <class Plugin>
+int changes_values(const leat_run* run, std::uint64_t variable) noexcept {
+  try {
+    return Plugin::changes_values(*run, variable) ? 1 : 0;
+  } catch (...) {
+    return 0;
+  }
+}
+
+using VariableFunction = int (*)(const leat_run*, std::uint64_t);
 
 template <class Plugin>
-constexpr auto makes_whole_of(int) -> decltype(&Plugin::makes_whole, MakesWholeFunction{}) {
+constexpr auto makes_whole_of(int) -> decltype(&Plugin::makes_whole, VariableFunction{}) {
   return makes_whole<Plugin>;
 }
 template <class Plugin>
-constexpr MakesWholeFunction makes_whole_of(long) {
+constexpr VariableFunction makes_whole_of(long) {
+  return nullptr;
+}
+
+template <class Plugin>
+constexpr auto changes_values_of(int) -> decltype(&Plugin::changes_values, VariableFunction{}) {
+  return changes_values<Plugin>;
+}
+template <class Plugin>
+constexpr VariableFunction changes_values_of(long) {
   return nullptr;
 }
 
@@ -598,4 +616,5 @@ constexpr MakesWholeFunction makes_whole_of(long) {
       leat::detail::Calls<Class>::chunk,                     \
       leat::detail::Calls<Class>::finish,                    \
       leat::detail::check_of<Class>(0),                      \
-      leat::detail::makes_whole_of<Class>(0)};
+      leat::detail::makes_whole_of<Class>(0),                \
+      leat::detail::changes_values_of<Class>(0)};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "lib/model/checks.hpp"
@@ -129,7 +130,13 @@ void Pipeline::check_with(const model::Model& model, ArrayChecks::Wanted wanted)
     if (!is_whole) wanted.kept_apart.insert(number);
   }
   checks_.emplace(model, wanted);
-  storing_.emplace(model);
+  std::set<std::uint32_t> changed;
+  for (std::uint32_t number = 0; number < model.variables.size(); ++number) {
+    for (const auto& store : stores_) {
+      if (store->plugin().changes_values(number)) changed.insert(number);
+    }
+  }
+  storing_.emplace(model, changed);
 }
 
 void Pipeline::trace_with(Trace* trace) {

@@ -148,6 +148,11 @@ class PluginInstance {
     return takes_.variable(variable) &&
            (!plugin_->makes_whole || plugin_->makes_whole(&run_, variable) != 0);
   }
+  /// Whether it takes the variable, and stores its values as the options of that say.
+  bool changes_values(std::uint32_t variable) const {
+    return takes_.variable(variable) && plugin_->changes_values &&
+           plugin_->changes_values(&run_, variable) != 0;
+  }
   /// Iterations are left out while it is busy.
   bool may_skip() const noexcept { return may_skip_; }
   /// The same for all stores whose plugin is one and the same library.

@@ -128,19 +128,13 @@ std::string path_of(const std::string& library) {
   return here;
 }
 
-constexpr leat_plugin kFunctionPlugin = {LEAT_PLUGIN_ABI,
-                                         sizeof(leat_plugin),
-                                         "function",
-                                         open_function,
-                                         take_no_iteration,
-                                         close_function,
-                                         nullptr,
-                                         call_function,
-                                         nullptr,
-                                         nullptr,
-                                         nullptr,
-                                         nullptr,
-                                         nullptr};
+constexpr leat_plugin kFunctionPlugin = {LEAT_PLUGIN_ABI,   sizeof(leat_plugin),
+                                         "function",        open_function,
+                                         take_no_iteration, close_function,
+                                         nullptr,           call_function,
+                                         nullptr,           nullptr,
+                                         nullptr,           nullptr,
+                                         nullptr,           nullptr};
 
 }  // namespace
 

@@ -14,5 +14,5 @@ __attribute__((constructor)) static void leave_trace(void) {
 
 #ifndef ODD_WITHOUT_ENTRY
 LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {ODD_ABI, ODD_SIZE, ODD_NAME, 0, 0, 0, 0,
-                                                          0,       0,        0,        0, 0, 0};
+                                                          0,       0,        0,        0, 0, 0, 0};
 #endif

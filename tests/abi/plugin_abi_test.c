@@ -28,6 +28,7 @@ static void entry(void) {
   AT(leat_plugin, on_signal, 48);
   AT(leat_plugin, check, 80);
   AT(leat_plugin, makes_whole, 88);
+  AT(leat_plugin, changes_values, 96);
   AT(leat_host, size, 0);
   AT(leat_host, context, 8);
   AT(leat_host, log, 16);

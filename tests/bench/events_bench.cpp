@@ -199,7 +199,7 @@ const leat_plugin kDiscard{LEAT_PLUGIN_ABI, sizeof(leat_plugin),
                            nullptr,         nullptr,
                            nullptr,         nullptr,
                            nullptr,         nullptr,
-                           nullptr};
+                           nullptr,         nullptr};
 
 std::int64_t cpu_ns() {
   timespec now{};

@@ -145,10 +145,13 @@ int on_signal(void*, const char* event, std::int32_t rank, std::int64_t iteratio
   return 0;
 }
 
-const leat_plugin kPlugin{
-    LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open,    iteration, close,
-    nullptr,         on_signal,           nullptr, nullptr, nullptr,   nullptr,
-    nullptr};
+const leat_plugin kPlugin{LEAT_PLUGIN_ABI, sizeof(leat_plugin),
+                          "check",         open,
+                          iteration,       close,
+                          nullptr,         on_signal,
+                          nullptr,         nullptr,
+                          nullptr,         nullptr,
+                          nullptr,         nullptr};
 
 }  // namespace
 

@@ -36,4 +36,5 @@ LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {LEAT_PLUGIN_ABI,
                                                           NULL,
                                                           NULL,
                                                           NULL,
+                                                          NULL,
                                                           NULL};

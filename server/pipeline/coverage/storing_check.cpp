@@ -3,26 +3,15 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "lib/base/text.hpp"
 
 namespace leat::server {
-namespace {
 
-constexpr char kChanges[] =
-    "hdf5";  // the type of stores that do so; others have values as they are
-
-}  // namespace
-
-StoringCheck::StoringCheck(const model::Model& model) : model_(model) {
-  for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
-    const StoredAs as = stored_as(model.variables[i].options);
-    const std::vector<std::uint32_t>& stores = model.variables[i].stores;
-    const bool is_changed = std::any_of(stores.begin(), stores.end(), [&](std::uint32_t each) {
-      return model.stores[each].type == kChanges;
-    });
-    if (as.is_any() && is_changed) changed_.emplace(i, as);
+StoringCheck::StoringCheck(const model::Model& model, const std::set<std::uint32_t>& changed)
+    : model_(model) {
+  for (const std::uint32_t each : changed) {
+    const StoredAs as = stored_as(model.variables[each].options);
+    if (as.is_any()) changed_.emplace(each, as);
   }
 }
 

@@ -3,7 +3,9 @@
 // ledger is to know of it, whatever becomes of the store.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,8 @@ namespace leat::server {
 
 class StoringCheck {
  public:
-  explicit StoringCheck(const model::Model& model);
+  /// `changed`: variables that a store does not put down as they are.
+  StoringCheck(const model::Model& model, const std::set<std::uint32_t>& changed);
   /// One finding for each variable with values that are not stored. Reads what is changed once, and nothing else.
   std::vector<Finding> check(const Iteration& iteration) const;
 

@@ -78,7 +78,7 @@ const leat_plugin kStore{LEAT_PLUGIN_ABI, sizeof(leat_plugin),
                          take_results,    nullptr,
                          nullptr,         nullptr,
                          nullptr,         nullptr,
-                         nullptr};
+                         nullptr,         nullptr};
 
 model::Model model_of(const std::string& name) {
   const std::string xml = "<simulation name=\"" + name + R"(">

@@ -45,7 +45,7 @@ const leat_plugin kSink{LEAT_PLUGIN_ABI, sizeof(leat_plugin),
                         take_products,   nullptr,
                         nullptr,         nullptr,
                         nullptr,         nullptr,
-                        nullptr};
+                        nullptr,         nullptr};
 
 std::vector<double> values_of_block(std::int64_t iteration, std::size_t block) {
   std::mt19937_64 generator(100 * static_cast<std::uint64_t>(iteration) + block);

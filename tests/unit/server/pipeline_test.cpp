@@ -98,6 +98,7 @@ TEST(Pipeline, TellsAPluginHowManyIterationsWaitBehindTheOneThatItGets) {
                            nullptr,
                            nullptr,
                            nullptr,
+                           nullptr,
                            nullptr};
   model::Model model;
   model.layouts.emplace_back();

@@ -102,6 +102,7 @@ const leat_plugin kAdding{LEAT_PLUGIN_ABI,
                           nullptr,
                           nullptr,
                           nullptr,
+                          nullptr,
                           nullptr};
 
 std::string adding_xml(bool may_skip) {

@@ -41,6 +41,9 @@ class ChosenStore {
   static bool makes_whole(const leat_run& run, std::uint64_t variable) {
     return !is_damaris(run) || DamarisStore::makes_whole(run, variable);
   }
+  static bool changes_values(const leat_run& run, std::uint64_t variable) {
+    return stored_as(*leat_variable_at(&run, variable)).is_any();
+  }
   void results(const leat_result_set& set) {
     std::visit([&set](auto& store) { store.results(set); }, store_);
   }
