@@ -124,10 +124,17 @@ class NotingExecutor final : public Executor {
   ThreadExecutor threads_;
 };
 
-// One run: its engine, and its ranks as they attach.
+struct OwnFolder {
+  OwnFolder() { EXPECT_NE(mkdtemp(path), nullptr); }
+  OwnFolder(const OwnFolder&) = delete;
+  ~OwnFolder() { std::filesystem::remove_all(path); }
+  char path[32] = "/tmp/leat-engine-XXXXXX";
+};
+
+// One run: its engine, and its ranks as they attach. What it leaves is in `folder`, or goes with it.
 class WholeRun {
  public:
-  WholeRun(const std::string& name, int ranks, const std::string& folder = ".")
+  WholeRun(const std::string& name, int ranks, const std::string& folder = "")
       : model_(model_of(name)),
         segment_(segment_of(model_, static_cast<std::uint32_t>(ranks))),
         facts_{name, ranks, ranks},
@@ -135,7 +142,8 @@ class WholeRun {
         host_(segment_, [this] { return now_ns_ += kMs / 1000; }) {
     stores[name] = {};
     const auto log = std::make_shared<tests::QuietLog>();
-    EngineParts parts{model_, segment_, facts_, host_, log, executor_, folder};
+    EngineParts parts{model_, segment_, facts_, host_, log, executor_,
+                      folder.empty() ? own_folder_.path : folder};
     parts.plugins.push_back(std::make_unique<PluginInstance>(&kStore, model_, 0, view_, log));
     parts.has_memory = true;
     engine_ = std::make_unique<Engine>(std::move(parts));
@@ -203,6 +211,7 @@ class WholeRun {
   std::int64_t now_ns() const { return now_ns_; }
 
  private:
+  OwnFolder own_folder_;
   model::Model model_;
   shm::Segment segment_;
   RunFacts facts_;

@@ -268,8 +268,8 @@ void SplitStore::finish() {
     store_->close_file(false);
   } catch (const std::exception& e) {
     unfinished_.push_back(last_path_);
-    host_.warn(last_path_ + " has its iterations, and could not be closed: " + e.what() +
-               "; it is tried again when the run ends");
+    host_.warn(last_path_ + " could not be closed: " + e.what() +
+               ". What was stored in it is there; it is tried again when the run ends");
   }
   store_.reset();
 }
