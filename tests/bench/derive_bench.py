@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""derive_bench.py BUILD: what means, reductions, derivatives and expressions cost the server, beside memcpy and NumPy. Interleaved; medians of three rounds."""
+"""derive_bench.py BUILD: what means, reductions, derivatives and expressions cost the server, beside memcpy and NumPy. Interleaved;
+medians of three rounds."""
 import statistics
 import subprocess
 import sys

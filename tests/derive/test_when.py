@@ -130,7 +130,8 @@ def test_what_makes_no_sense_is_refused(tmp_path, more, said):
     assert done.returncode != 0 and said in done.stderr + done.stdout, (done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize("level, there", [("", {"u", "v", "fine", "g/sum", "g/finest"}), ("5", {"u", "v", "fine", "g/sum"}), ("1", {"u", "v"})])
+@pytest.mark.parametrize("level, there", [("", {"u", "v", "fine", "g/sum", "g/finest"}), ("5", {"u", "v", "fine", "g/sum"}),
+                                          ("1", {"u", "v"})])
 def test_a_store_takes_variables_up_to_its_level(tmp_path, level, there):
     whole = fields(2)
     more = """<variable name="fine" expr="2*u" level="2"/>

@@ -142,7 +142,12 @@ class WholeRun {
         host_(segment_, [this] { return now_ns_ += kMs / 1000; }) {
     stores[name] = {};
     const auto log = std::make_shared<tests::QuietLog>();
-    EngineParts parts{model_, segment_, facts_, host_, log, executor_,
+    EngineParts parts{model_,
+                      segment_,
+                      facts_,
+                      host_,
+                      log,
+                      executor_,
                       folder.empty() ? own_folder_.path : folder};
     parts.plugins.push_back(std::make_unique<PluginInstance>(&kStore, model_, 0, view_, log));
     parts.has_memory = true;

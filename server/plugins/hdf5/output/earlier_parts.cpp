@@ -198,8 +198,10 @@ std::string why_no_earlier(const leat_run& run, const std::string& folder) {
 
 std::string refusal_of_parts(const std::string& view, const std::string& why) {
   return "cannot append to " + view + ", nothing of which is changed: " + why +
-         ". A run with several servers goes on in the output of one with as many, each with the "
-         "ranks that it had; start it so, or take append=\"true\" away: then a new output is begun";
+         ". A run goes on in the output of one with as many servers, each with the ranks that it "
+         "had, and "
+         "with split as that; start it so, or take append=\"true\" away: then a new output is "
+         "begun";
 }
 
 std::string missing_before(const leat_run& run, const std::string& folder, std::int64_t first) {
