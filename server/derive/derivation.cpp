@@ -105,6 +105,7 @@ void Derivation::derive_over_time(std::uint32_t variable, const TimeStep& step, 
 void Derivation::make_blocks(std::uint32_t variable, std::vector<DerivedJob> jobs, Making* making) {
   const model::Derived& derived = making->derived(variable);
   const bool is_told_elsewhere = making->is_told_elsewhere(derived.main);
+  if (making->is_of_run(derived.main)) making->note_of_run(variable);
   const auto piece = make_room(variable, memory_.get(), &jobs, making);
   std::optional<Gradient> gradient;
   if (derived.along && !jobs.empty()) gradient.emplace(model_, from_, derived);

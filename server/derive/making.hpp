@@ -41,6 +41,9 @@ class Making {
   /// Another server has it in its files: here it is for what is made of it alone.
   bool is_told_elsewhere(std::uint32_t number) const { return told_elsewhere_.count(number) > 0; }
   void add(const Block& block, bool is_told_elsewhere);
+  /// All servers have it in each iteration in which it is made.
+  bool is_of_run(std::uint32_t number) const { return of_run_.count(number) > 0; }
+  void note_of_run(std::uint32_t number) { of_run_.insert(number); }
   void pin(std::uint32_t number, const std::shared_ptr<DerivedMemory::Piece>& piece) {
     iteration.pins[number] = piece;
   }
@@ -56,7 +59,7 @@ class Making {
 
  private:
   DerivationWrong& wrong_;
-  std::set<std::uint32_t> told_elsewhere_;
+  std::set<std::uint32_t> told_elsewhere_, of_run_;
 };
 
 }  // namespace leat::server

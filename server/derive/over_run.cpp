@@ -74,6 +74,7 @@ void OverRun::tell(std::uint32_t variable, const SpaceReducer& reducer, const Ou
   values_.put(variable, result.values.data(), 0, static_cast<std::int64_t>(result.values.size()),
               const_cast<char*>((*piece)->start), made);
   making->pin(variable, *piece);
+  making->note_of_run(variable);
   making->add(block, result.server != outcome.self);
 }
 

@@ -115,8 +115,10 @@ std::string SumsOverPeriods::make_sum(std::uint32_t variable, const TimeStep& st
   const Block& block = job->block;
   const InPeriods in = periods_.of(making->derived(variable).period, step);
   const double begin = in.by_time ? step.before : static_cast<double>(step.iteration);
-  const bool was_elsewhere = is_shared && dims == 0 && making->layout_of(variable).has_global &&
-                             !step.is_first && in.window.begin < begin;
+  const bool may_move =
+      is_shared && dims == 0 && !making->is_of_run(making->derived(variable).main);
+  const bool was_elsewhere = may_move && making->layout_of(variable).has_global && !step.is_first &&
+                             in.window.begin < begin;
   std::string text;
   if (job->old_sum)
     text = fmt::format(

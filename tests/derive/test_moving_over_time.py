@@ -62,3 +62,15 @@ def test_one_value_of_all_ranks_of_which_some_do_not_write(tmp_path, ranks, serv
     assert same_bits(stored(tmp_path, "top_sum", "run-over-4.h5"), over(top, in_order))
     assert same_bits(stored(tmp_path, "top_top", "run-over-4.h5"), over(top, np.max))
     assert same_bits(stored(tmp_path, "profile_sum", "run-over-4.h5"), over(profile, in_order))
+
+
+def test_a_value_of_all_that_comes_late_was_nobodys_before(tmp_path):
+    whole, data = fields(ITERATIONS), by_rank(fields(ITERATIONS), 4)
+    for arrays in data:
+        for i in (0, 1):
+            del arrays["u", i]
+    derived = f'<variable name="top" expr="u" reduce="max"/><variable name="top_top" expr="top" operation="max" every="{EVERY}"/>'
+    log = write_arrays(tmp_path, text(derived, 4, cores='2" servers="2'), data)
+    assert "what others had before" not in log, log
+    top = whole["u"].max(axis=(1, 2))
+    assert same_bits(stored(tmp_path, "top_top", "run-over-4.h5"), np.array([top[2:4].max(), top[4:].max()]))

@@ -86,7 +86,11 @@ void SharedStore::look_again() {
   const auto may_have = [this](int file) {
     const auto open = stores_.find(file);
     if (open != stores_.end() && open->second) return !open->second->stored_before().empty();
-    return has_own_part(path_of(file)).value_or(true);
+    try {
+      return has_own_part(path_of(file)).value_or(true);
+    } catch (const std::exception&) {
+      return true;
+    }
   };
   if (std::none_of(not_seen_.begin(), not_seen_.end(), may_have))
     lost_before_ = loss_of_stored(host_.ledger(), run_.store);
