@@ -4,13 +4,14 @@ of a run that was not interrupted, as h5py reads them: but for who wrote them. N
 import os
 import re
 import shutil
+import subprocess
 
 import h5py
 import numpy as np
 import pytest
 from h5_compare import expect_same_view, parts_of
 from leat_plugin import Plugin, array, variable
-from leat_run import same_bits
+from leat_run import BUILD, same_bits
 from nodes import Nodes
 from test_resumed import LAST, TIME, VARIABLES, blocks, parameters, results
 
@@ -413,3 +414,13 @@ def test_what_cannot_be_is_refused(tmp_path, more, why):
     assert why in plugin.opened, plugin.opened
     plugin.process.stdin.close()
     plugin.process.wait()
+
+
+def test_a_view_of_parts_that_have_nothing_yet(tmp_path):
+    """As when all of a run is killed before its first iteration."""
+    for plugin in start(tmp_path, "one").plugins:
+        plugin.kill()
+    done = subprocess.run([BUILD / "bin/leat", "view", "run.parts/one", "--output", "seen.h5"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    with h5py.File(tmp_path / "seen.h5") as file:
+        assert file["iteration"][:].tolist() == []

@@ -212,7 +212,7 @@ void write_iterations(hid_t file, const std::vector<Part>& parts, const Rows& ro
 void write_flags(View& view, const std::string& source, const std::string& name,
                  const std::vector<std::uint8_t>& flags) {
   const Part& like = part_with_rows(view.parts);
-  if (is_dataset(like.file, source))
+  if (!source.empty() && is_dataset(like.file, source))
     write_list(view.file, name, H5T_NATIVE_UINT8, flags, open_dataset(like.file, source));
   if (is_in(view.file, name)) name_dimensions(view, name, true, {});
 }
