@@ -53,6 +53,14 @@ Schedule chosen_schedule(ReadContext& context, const SourceLocation& where, Sche
   return std::find(able.begin(), able.end(), schedule) != able.end() ? schedule : said;
 }
 
+std::uint32_t number_of_period(Model* model, const Every& every) {
+  std::vector<Every>& all = model->periods;
+  const auto found = std::find(all.begin(), all.end(), every);
+  const auto number = static_cast<std::uint32_t>(found - all.begin());
+  if (found == all.end()) all.push_back(every);
+  return number;
+}
+
 std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& who,
                                        const Said& said, const Said& when) {
   const auto refuse = [&](const std::string& why) -> std::optional<std::uint32_t> {
@@ -73,10 +81,7 @@ std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& 
     if (!why.empty()) return refuse(why);
   }
   every->condition = when.text;
-  std::vector<Every>& all = context.model.periods;
-  const auto found = std::find(all.begin(), all.end(), *every);
-  const auto number = static_cast<std::uint32_t>(found - all.begin());
-  if (found == all.end()) all.push_back(*every);
+  const std::uint32_t number = number_of_period(&context.model, *every);
   if (!when.text.empty()) context.conditions.push_back({number, when, who});
   return number;
 }

@@ -90,11 +90,9 @@ class AxisDivider {
     if (wanted.empty() || both.condition == wanted) return number;
     both.condition =
         both.condition.empty() ? wanted : "(" + both.condition + ") && (" + wanted + ")";
-    const auto found = std::find(model_.periods.begin(), model_.periods.end(), both);
-    const auto place = static_cast<std::uint32_t>(found - model_.periods.begin());
-    if (found != model_.periods.end()) return place;
-    model_.periods.push_back(both);
-    model_.conditions.emplace_back();
+    const std::uint32_t place = number_of_period(&model_, both);
+    model_.conditions.resize(model_.periods.size());
+    if (model_.conditions[place]) return place;
     read_condition(context_,
                    {place, {both.condition, store.where}, "store \"" + store.name + "\""});
     return place;

@@ -127,7 +127,8 @@ std::string SumsOverPeriods::make_sum(std::uint32_t variable, const TimeStep& st
         making->iteration.number);
   if (was_elsewhere)
     text = fmt::format(
-        "this server has it from iteration {} on: what is over the period lacks what others had "
+        "the value has been on this server only since iteration {}: its period lacks what others "
+        "had "
         "before",
         making->iteration.number);
   if (!text.empty() && told_.insert(variable).second)

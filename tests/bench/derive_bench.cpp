@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server does for variables that it makes of others, by itself: bytes of a variable that go into a mean, one value of all or a derivative in a second, beside what
-// memcpy has, and how long an expression takes for an element. Prints "name value" lines; derive_bench.py has NumPy beside it.
+// What the server does for variables that it makes of others, by itself: bytes of a variable that go into a mean, one value of all or a
+// derivative in a second, beside what memcpy has, and how long an expression takes for an element. Prints "name value" lines; derive_bench.py has NumPy beside it.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

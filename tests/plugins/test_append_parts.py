@@ -420,7 +420,8 @@ def test_a_view_of_parts_that_have_nothing_yet(tmp_path):
     """As when all of a run is killed before its first iteration."""
     for plugin in start(tmp_path, "one").plugins:
         plugin.kill()
-    done = subprocess.run([BUILD / "bin/leat", "view", "run.parts/one", "--output", "seen.h5"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([BUILD / "bin/leat", "view", "run.parts/one", "--output", "seen.h5"], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=60)
     assert done.returncode == 0, done
     with h5py.File(tmp_path / "seen.h5") as file:
         assert file["iteration"][:].tolist() == []

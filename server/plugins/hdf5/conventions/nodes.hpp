@@ -52,6 +52,11 @@ inline std::string name_of_part(const leat_run& run) {
   return name;
 }
 
+/// Of the part of a server in that folder.
+inline std::string path_of_part(const std::string& folder, const leat_run& run) {
+  return std::filesystem::path(folder) / (name_of_part(run) + ".h5");
+}
+
 /// Folder of the parts of the run of which `view` is the view.
 inline std::string folder_of_parts(const std::string& view, const std::string& session) {
   const std::filesystem::path path = view;

@@ -159,7 +159,7 @@ std::string folder_for_new_part(const leat_run& run, const std::string& view) {
   const std::string own = folder_of_parts(view, run.session);
   std::string folder = own;
   if (!appends(run) || !leat_run_is_drained(&run)) return folder;
-  for (int number = 1; fs::exists(fs::path(folder) / (name_of_part(run) + ".h5")); ++number)
+  for (int number = 1; fs::exists(path_of_part(folder, run)); ++number)
     folder = own + "." + std::to_string(number);
   return folder;
 }
@@ -179,7 +179,7 @@ void OutputFile::take_part(const leat_run& run, bool is_expected) {
 
 // False where it is no part of an earlier run: then one is begun.
 bool OutputFile::take_earlier_part(const leat_run& run, const std::string& folder) {
-  const std::string path = fs::path(folder) / (name_of_part(run) + ".h5");
+  const std::string path = path_of_part(folder, run);
   if (leat_run_is_resumed(&run) && find_own(run, path)) return true;
   if (!may_take_earlier(run, folder)) return false;
   if (!fs::exists(fs::symlink_status(path)) && is_just_begun(run, folder)) {
@@ -200,7 +200,7 @@ bool OutputFile::take_earlier_part(const leat_run& run, const std::string& folde
 
 void OutputFile::take_part_in(const leat_run& run, const std::string& folder, bool is_expected) {
   fs::create_directories(folder);
-  const std::string path = fs::path(folder) / (name_of_part(run) + ".h5");
+  const std::string path = path_of_part(folder, run);
   if (leat_run_is_resumed(&run)) {
     if (find_own(run, path)) return;
     if (is_expected) say_missing(path);

@@ -18,10 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string own_path(const leat_run& run, const std::string& folder) {
-  return fs::path(folder) / (name_of_part(run) + ".h5");
-}
-
 }  // namespace
 
 SharedStore::SharedStore(const leat_run& run, Host host, int files)
@@ -31,7 +27,7 @@ SharedStore::SharedStore(const leat_run& run, Host host, int files)
       view_path_(wanted_path(run)),
       folder_(folder_of_parts(view_path_, run.session)) {
   fs::create_directories(folder_);
-  const std::string own = own_path(run, folder_);
+  const std::string own = path_of_part(folder_, run);
   name_lock_ = lock_soon(own);
   if (!name_lock_)
     throw std::runtime_error(own + " is being written by another" + FileLock::holder(own) +
@@ -70,7 +66,7 @@ void SharedStore::find_stored() {
     note_stored(file);
     place_of(file)->end_turn();
   }
-  if (fs::exists(own_path(run_, folder_))) {
+  if (fs::exists(path_of_part(folder_, run_))) {
     open_own();
     note_stored(kOwn);
     is_found = true;
@@ -131,8 +127,8 @@ int SharedStore::write(const std::function<void(Store&)>& call) {
   const std::string why_not = has_turn ? begin_turn(file) : "";
   if (!has_turn || !why_not.empty()) {
     if (has_turn && told_.insert(file).second)
-      host_.warn(path_of(file) + why_not + ": this server writes into " + own_path(run_, folder_) +
-                 " until it can");
+      host_.warn(path_of(file) + why_not + ": this server writes into " +
+                 path_of_part(folder_, run_) + " until it can");
     open_own();
     call(*place_of(kOwn));
     return kOwn;
@@ -183,7 +179,7 @@ void SharedStore::close() {
     stores_.erase(last);
   } catch (const std::exception& e) {
     why = e.what();
-    note_losses_beside(own_path(run_, folder_), losses_in(host_.ledger()));
+    note_losses_beside(path_of_part(folder_, run_), losses_in(host_.ledger()));
   }
   for (auto& [file, store] : stores_) {
     if (store) close_other(file);

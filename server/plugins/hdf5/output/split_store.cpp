@@ -89,14 +89,10 @@ std::string SplitStore::folder_for_new() const {
   return folder;
 }
 
-std::string SplitStore::path_of_server(const std::string& folder) const {
-  return fs::path(folder) / (name_of_part(run_) + ".h5");
-}
-
 void SplitStore::take_folder(const std::string& folder) {
   fs::create_directories(folder);
   folder_ = folder;
-  server_path_ = path_of_server(folder);
+  server_path_ = path_of_part(folder, run_);
   was_begun_ = leat_run_is_resumed(&run_) && FileLock::left_by(server_path_) == kBegun;
   name_lock_ = lock_soon(server_path_);
   if (name_lock_ && was_begun_) name_lock_->mark(kBegun);
@@ -142,9 +138,10 @@ bool SplitStore::take_earlier() {
     take_folder(folder);
     return true;
   }
-  if (!is_one_of_several_nodes(run_) && !lock_soon(path_of_server(folder))) {
+  if (!is_one_of_several_nodes(run_) && !lock_soon(path_of_part(folder, run_))) {
     host_.warn(view + " is being written by another run" +
-               FileLock::holder(path_of_server(folder)) + ": this one begins an output of its own");
+               FileLock::holder(path_of_part(folder, run_)) +
+               ": this one begins an output of its own");
     return false;
   }
   take_if_all_can(run_, folder, view, [&] {

@@ -35,7 +35,6 @@ class SplitStore {
  private:
   std::string folder_for_new() const;
   bool take_earlier();
-  std::string path_of_server(const std::string& folder) const;
   void take_folder(const std::string& folder);
   void find_own();
   void begin_to_append(std::int64_t iteration, const leat_iteration_data* data);

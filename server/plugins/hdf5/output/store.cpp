@@ -380,8 +380,8 @@ void Store::finish_file(const NameGuard::Content& content, bool with_ledger) {
 }
 
 void Store::note_losses() const {
-  const fs::path part = fs::path(output_.path()).parent_path() / (name_of_part(run_) + ".h5");
-  note_losses_beside(part, losses_in(host_.ledger()));
+  note_losses_beside(path_of_part(fs::path(output_.path()).parent_path(), run_),
+                     losses_in(host_.ledger()));
 }
 
 void Store::close_file(bool with_ledger) {

@@ -200,7 +200,7 @@ void Store::go_on_in_old(std::int64_t first) {
   remove_ledger(root_);
   remove_attribute(root_, kFinished);
   if (!output_.view().empty())
-    remove_losses_beside(std::filesystem::path(path).parent_path() / (name_of_part(run_) + ".h5"));
+    remove_losses_beside(path_of_part(std::filesystem::path(path).parent_path(), run_));
   open_ = std::make_unique<Open>(root_, run_, host_, shapes_);
   commit();
   name_.emplace(&output_, disk_.get(), host_);

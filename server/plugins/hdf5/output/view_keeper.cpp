@@ -149,8 +149,7 @@ std::string ViewKeeper::why_of_another_run(bool is_locked) const {
     return "is being written by another run" + FileLock::holder(wanted_);
   if (appends(run_) && leat_run_is_drained(&run_) && fs::exists(wanted_))
     return "is of an earlier run, and this one was killed before all of its servers had gone on "
-           "with "
-           "it";
+           "with it";
   std::error_code missing;
   const fs::file_time_type written = fs::last_write_time(wanted_, missing);
   return !missing && written > started_ ? "was written by another run since this one began" : "";
