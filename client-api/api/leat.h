@@ -24,9 +24,9 @@
  *     its writes have returned.
  *  6. No call waits longer than the timeout of the XML's <buffer>, whatever the server does. leat_finalize waits as
  *     long as the server makes progress, and at most that timeout without any.
- *     With when-full="drop-iteration" an iteration for which there is no room is left out, whole, on all ranks of the
+ *     With when-full="drop-iteration" an iteration for which there is no room is dropped, whole, on all ranks of the
  *     node: calls that would write into it return LEAT_DROPPED, hand nothing over and are no errors, leat_alloc gives
- *     NULL. A LEAT_OK says that the iteration was not left out until then.
+ *     NULL. LEAT_OK means: the iteration has not been dropped so far.
  *  7. No call uses MPI. The calls may be made from a process of any rank in any order; only leat_end_iteration must be
  *     called equally often on all ranks of a node.
  *  8. With LEAT=off in the environment, or linked with libleat_stub, every call returns LEAT_OK and does nothing, except

@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
     return kGood;
   }
   if (const auto done = run_python_verb({argv + 1, argv + argc})) return *done;
-  CLI::App app("Leat: a channel beside a simulation.", "leat");
+  CLI::App app("Leat stores and analyses what a simulation puts out, while it computes on.",
+               "leat");
   app.set_version_flag("--version", std::string("leat ") + LEAT_VERSION);
   app.require_subcommand(1);
   app.footer(kExitCodesHelp);

@@ -31,8 +31,8 @@ void Grace::begin(const std::string& who, std::int64_t now_ns) {
   engine_.announce_end();
   if (at_once) return engine_.drain(now_ns, who_);
   log_.warn(
-      "shutdown requested by {}: data that ranks write within {:.3g} s is accepted, then stored; "
-      "grace=\"...\" of <dedicated> is the time for both",
+      "shutdown requested by {}: Leat accepts data for {:.3g} s more, then stores it and ends "
+      "(grace=\"...\" of <dedicated> is the time for both); this does not stop the simulation",
       who, static_cast<double>(half_ns_) / 1e9);
 }
 

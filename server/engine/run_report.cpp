@@ -172,12 +172,12 @@ json json_of(const RunReport& report) {
 std::vector<std::string> lines_of(const RunReport& report) {
   const plan::Measured run = measured_of(report);
   std::string times = fmt::format(
-      "an iteration took {} (deviation {}, longest {}): computing {}, in Leat's calls {}; "
-      "beside it stores {}",
+      "an iteration took {} on average (deviation {}, longest {}): your code {}, Leat's calls {}; "
+      "in parallel, the server needed {} for stores",
       format_seconds(report.times.seconds), format_seconds(report.times.deviation),
       format_seconds(report.times.longest), format_seconds(computed(report)),
       format_seconds(report.times.inside), format_seconds(run.output));
-  if (!report.scripts.empty()) times += ", scripts " + format_seconds(run.analysis);
+  if (!report.scripts.empty()) times += ", " + format_seconds(run.analysis) + " for scripts";
   std::string server =
       fmt::format("the buffer held {} of {} at most", format_bytes(report.most_used_bytes),
                   format_bytes(report.buffer_bytes));
@@ -186,8 +186,8 @@ std::vector<std::string> lines_of(const RunReport& report) {
         fmt::format("; the server's {} idle {} %", report.cores == 1 ? "core was" : "cores were",
                     percent(1 - *report.server_busy));
   server +=
-      fmt::format("; all in {}, the iterations by the model in {}", format_seconds(report.seconds),
-                  format_seconds(plan::expected_seconds(run)));
+      fmt::format("; the run took {}; the model of leat plan gives {}",
+                  format_seconds(report.seconds), format_seconds(plan::expected_seconds(run)));
   return {times, server};
 }
 

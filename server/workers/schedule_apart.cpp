@@ -48,17 +48,17 @@ IdleUse Harvest::idle_use() const noexcept {
 
 std::string Harvest::report() const {
   const IdleUse all = idle_use();
-  std::string worked =
-      fmt::format("it has worked for {:.3g} s in {} pieces, of which {} outlasted their phase",
-                  all.used_seconds, all.pieces, all.outlasted);
+  std::string worked = fmt::format(
+      "the analysis worked for {:.3g} s in {} pieces, of which {} ended after their phase",
+      all.used_seconds, all.pieces, all.outlasted);
   if (all.outlasted > 0) worked += fmt::format(", by {:.2g} ms at most", all.late_seconds * 1e3);
   if (all.phases == 0)
     return "no rank has said when it idles, by leat_idle_begin, LD_PRELOAD=libleat_pmpi.so or "
            "OMP_TOOL_LIBRARIES=libleat_ompt.so: " +
            worked + ", while ranks waited for Leat or had ended";
   return fmt::format(
-      "ranks have idled for {:.3g} s in {} phases, {} of them left alone as short, {} longer or "
-      "shorter than expected; {}",
+      "ranks idled for {:.3g} s in {} phases ({} too short to use, {} longer or shorter than "
+      "expected); {}",
       all.found_seconds, all.phases, all.left_alone, all.mispredicted, worked);
 }
 

@@ -43,8 +43,8 @@ def await_end_of_leat(folder):
 
 
 def said_of_phases(log):
-    (line,) = [line for line in log.splitlines() if "ranks have idled" in line]
-    return tuple(map(int, re.search(r"in (\d+) phases, (\d+) of them left alone .* (\d+) pieces", line).groups()))
+    (line,) = [line for line in log.splitlines() if "ranks idled" in line]
+    return tuple(map(int, re.search(r"in (\d+) phases \((\d+) too short to use, .* (\d+) pieces", line).groups()))
 
 
 def expect_results(folder, iterations=ITERATIONS):

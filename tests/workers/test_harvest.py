@@ -70,9 +70,9 @@ def test_it_works_while_ranks_idle_and_is_suspended_at_the_border_of_pieces(tmp_
         wait_until(lambda: idle_use(run)["pieces"] == 8, "the metrics know of it")
         assert idle_use(run)["phases"] == 3 and idle_use(run)["left_alone"] == 1 and idle_use(run)["outlasted"] == len(at_work)
         assert idle_use(run)["found_seconds"] > WORTH and 0 < idle_use(run)["late_seconds"] <= idle_use(run)["used_seconds"]
-    (line,) = [line for line in run.log().splitlines() if "ranks have idled" in line]
-    assert re.search(r"in 3 phases, 1 of them left alone as short", line), line
-    assert re.search(r"it has worked for \S+ s in 24 pieces, of which \d+ outlasted their phase, by \S+ ms at most", line), line
+    (line,) = [line for line in run.log().splitlines() if "ranks idled" in line]
+    assert re.search(r"in 3 phases \(1 too short to use", line), line
+    assert re.search(r"the analysis worked for \S+ s in 24 pieces, of which \d+ ended after their phase, by \S+ ms at most", line), line
 
 
 @pytest.mark.parametrize("who", ["worker", "leatd"])
@@ -98,8 +98,8 @@ def test_short_phases_are_left_alone_and_what_was_not_expected_is_counted(tmp_pa
         rank.must("idle_end")  # of none
         write(run, range(2))
         run.finish()
-    (line,) = [line for line in run.log().splitlines() if "ranks have idled" in line]
-    found = re.search(r"in (\d+) phases, (\d+) of them left alone as short, (\d+) longer", line)
+    (line,) = [line for line in run.log().splitlines() if "ranks idled" in line]
+    found = re.search(r"in (\d+) phases \((\d+) too short to use, (\d+) longer", line)
     assert found and int(found[1]) == 302 and int(found[2]) >= 300 and int(found[3]) >= 1, line
 
 
