@@ -21,7 +21,7 @@ def flow_with_the_calls_of_the_page():
   {uses}
   implicit none
   integer, parameter :: nx = 128, ny = 64, steps = 20
-  integer :: step, x, y
+  integer :: step, x, y, stat
   real(8) :: u(0:nx+1, 0:ny+1)
   call MPI_Init()
   do y = 0, ny + 1

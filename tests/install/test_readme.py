@@ -17,7 +17,7 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
 
 
-READING, SCRIPT = blocks("python")
+CRACK, READING, SCRIPT = blocks("python")
 
 
 def test_the_readme_shows_the_program_that_the_tests_run():
@@ -30,6 +30,22 @@ def test_the_readme_shows_the_program_that_the_tests_run():
 
 def test_the_program_is_as_short_as_it_is_said_to_be():
     assert len(FILES["first.c"].splitlines()) <= 14
+
+
+def test_the_lines_under_the_picture_are_those_of_the_gallery_which_a_test_runs():
+    gallery = (ROOT / "docs/gallery.md").read_text()
+    assert f"`analysis/crack.py`:\n\n```python\n{CRACK}```" in gallery and "docs/pictures/gallery-crack.png" in PAGE
+
+
+def test_the_figures_of_the_readme_are_those_of_the_page_of_performance():
+    page = (ROOT / "docs/explanation/performance.md").read_text()
+    (table,) = re.findall(r"#### A spare core, into the page cache\n(.*?)####", page, re.S)
+    loop = {name: float(value) for name, value in re.findall(r"^\| ([^|]+) \| ([\d.]+) \(", table, re.M)}
+    ways = "Leat, `leat_write`", "Leat, `leat_alloc` and `leat_commit`", "HDF5, a file per process"
+    written, allocated, hdf5 = (round(100 * (loop[way] - 1)) for way in ways)
+    said = " ".join(PAGE.split())
+    assert f"{written} % longer with `leat_write`, not longer with `leat_alloc` and `leat_commit`, and {hdf5} % longer" in said
+    assert allocated == 0
 
 
 def build_and_run(installed, tmp_path, environment):

@@ -185,6 +185,28 @@ def test_the_picture_of_orders_has_the_xml_where_its_page_has_it():
     assert '`u(nx, ny)` is\n`dimensions="nx,ny"`' in text("docs/how-to/add-to-fortran.md")
 
 
+# Names in the sources that are none of the environment: statuses as texts, and a beginning.
+NO_VARIABLE = re.compile(r"LEAT_(OK|ERROR_\w+)?")
+ROOMS_THAT_READ_VARIABLES = ("lib/", "server/", "client-api/", "fortran/", "python-plugins/")
+
+
+def variables_in(source):
+    """Names in quotes, as getenv and os.environ have them; "NAME=" is set for another process."""
+    return {name for name in re.findall(r'"(LEAT(?:_[A-Z_]*)?)["=]', source) if not NO_VARIABLE.fullmatch(name)}
+
+
+def test_the_page_of_environment_variables_has_those_of_the_sources():
+    code = [p for p in files() if p.startswith(ROOMS_THAT_READ_VARIABLES) and p.endswith((".c", ".cpp", ".h", ".hpp", ".f90", ".py"))]
+    read = set().union(*(variables_in(text(p)) for p in code))
+    table = re.findall(r"^\| `(LEAT\w*)` \|", text("docs/reference/environment.md"), re.M)
+    assert sorted(read) == sorted(table) and len(table) > 20
+
+
+def test_a_variable_of_the_environment_is_found():
+    source = 'getenv("LEAT"); put("LEAT_A=" + x); fail("LEAT_ERROR_LOST", "LEAT_OK", "LEAT_" + y); LEAT_API;'
+    assert variables_in(source) == {"LEAT", "LEAT_A"}
+
+
 def test_references_show_elements_in_code_as_they_are():
     for page in ("docs/reference/xml.md", "docs/reference/damaris.md"):
         assert re.findall(r"`[^`\n]*&lt;[^`\n]*`", text(page)) == []
