@@ -274,10 +274,11 @@ bool DeclaredVariable::fill_position(BlockShape* shape, const LayoutShape& layou
                                      Error* error) const {
   shape->place = shm::Place::in_global;
   std::array<std::int64_t, kMaxDims> own{};
-  bool whole = true, inside = true, empty = false;
+  bool whole = true, inside = true, empty = false, has_ghosts = false;
   for (std::uint32_t d = 0; d < shape->dims; ++d) {
     const std::int64_t ghosts = dimensions_[d].ghost_low + dimensions_[d].ghost_high;
     own[d] = shape->extent[d] - ghosts;
+    has_ghosts = has_ghosts || ghosts > 0;
     empty = empty || own[d] <= 0;
     whole = whole && own[d] == layout.global[d];
     shape->position[d] = facts.position[d];
@@ -290,14 +291,18 @@ bool DeclaredVariable::fill_position(BlockShape* shape, const LayoutShape& layou
   const std::string block = "a block of " + shape_text(own.data(), shape->dims, column_major);
   const std::string global =
       "the global " + shape_text(layout.global.data(), shape->dims, column_major);
-  *error = Error{Status::ERROR_SHAPE,
-                 title() + ": " + block +
-                     (facts.has_position ? " at position " +
-                                               shape_text(facts.position.data(), shape->dims,
-                                                          column_major, column_major ? 1 : 0) +
-                                               " does not lie inside " + global
-                                         : " (ghosts not counted) is not the whole of " + global +
-                                               ": call leat_set_position to say where it lies")};
+  *error = Error{
+      Status::ERROR_SHAPE,
+      title() + ": " + block +
+          (facts.has_position
+               ? " at position " +
+                     shape_text(facts.position.data(), shape->dims, column_major,
+                                column_major ? 1 : 0) +
+                     " does not lie inside " + global +
+                     (has_ghosts ? ""
+                                 : "; if it has ghost cells, declare ghosts=\"...\" in the layout")
+               : " (ghosts not counted) is not the whole of " + global +
+                     ": call leat_set_position to say where it lies")};
   return false;
 }
 

@@ -53,6 +53,11 @@ static int end(int status) {
 int main(int count, char** words) {
   int rank, size, failed;
   MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (count != 3) {
+    if (rank == 0) fprintf(stderr, "usage: heat LEAT.xml STEPS\n");
+    return end(1);
+  }
   /* region split */
   const leat_status status = leat_split(words[1], MPI_COMM_WORLD, &simulation);
   if (status == LEAT_SERVED) return MPI_Finalize();
@@ -60,9 +65,8 @@ int main(int count, char** words) {
   if (status != LEAT_OK) return end(1);
   MPI_Comm_rank(simulation, &rank);
   MPI_Comm_size(simulation, &size);
-  if (count != 3 || NY % size != 0) {
-    if (rank == 0)
-      fprintf(stderr, "usage: heat LEAT.xml STEPS, on a number of ranks that divides %d\n", NY);
+  if (NY % size != 0) {
+    if (rank == 0) fprintf(stderr, "heat: the number of ranks must divide %d\n", NY);
     return end(1);
   }
   const int steps = atoi(words[2]), rows = NY / size;

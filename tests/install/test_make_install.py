@@ -13,7 +13,7 @@ from conftest import sh
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = (ROOT / "README.md").read_text()
 COMMANDS = "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.S))
-READING = re.findall(r"```python\n(.*?)```", PAGE, re.S)[0]
+READING = re.search(r"```python\n(import h5py.*?)```", PAGE, re.S)[1]
 PRELOADED = "\nLD_PRELOAD=libleat_pmpi.so true\n"  # says what it does not find
 # A mount namespace of our own: /usr/local is empty in it, and what ldconfig writes is a copy.
 BARE = """
