@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is said twice is said the same."""
+import ast
 import re
 
 from tree import files, text
@@ -205,6 +206,51 @@ def test_the_page_of_environment_variables_has_those_of_the_sources():
 def test_a_variable_of_the_environment_is_found():
     source = 'getenv("LEAT"); put("LEAT_A=" + x); fail("LEAT_ERROR_LOST", "LEAT_OK", "LEAT_" + y); LEAT_API;'
     assert variables_in(source) == {"LEAT", "LEAT_A"}
+
+
+def rows_of(page, headline):
+    """Cells of the table that begins with this line."""
+    table = text(page).split(headline + "\n", 1)[1].split("\n\n")[0]
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines()[1:]]
+
+
+def test_the_page_of_calls_has_each_call_in_each_language():
+    rows = rows_of("docs/reference/calls.md", "| for | C | C++ | Fortran | Python |")
+    c, cpp, fortran, python = ("\n".join(row[i] for row in rows) for i in (1, 2, 3, 4))
+    table = text("client-api/api/calls.def")
+    names = re.findall(r"^LEAT_(?:CALL\(\w+|OTHER\([\w* ]+), (\w+),", table, re.M)
+    calls = {name for name in names if name != "memory_node"} | {"init_mpi", "split"}
+    assert calls <= set(re.findall(r"\bleat_(\w+)", c)) and len(calls) > 25
+    assert set(re.findall(r"\bleat_(\w+)", fortran)) == calls | {"get"}
+    in_python = re.findall(r'"(\w+)"', re.search(r"_BY_HAND = .*?_VERBS", text("python-plugins/leat/__init__.py"), re.S)[0])
+    said = set(re.findall(r"(?:^|[`= ])(\w+)[(`]", re.sub(r"`leat_\w+`", "", python), re.M))
+    assert set(in_python) - {"Error"} == said & set(in_python) and said <= set(in_python), said ^ set(in_python)
+    headers = text("client-api/api/leat.hpp") + text("client-api/api/leat_calls.hpp")
+    own = set(re.findall(r"^(?:inline )?(?:leat_status|bool|std::int64_t|Array<T>|class) (\w+)", headers, re.M))
+    assert own - {"check", "failed", "get_integer", "get_text", "Error"} == set(re.findall(r"leat::(\w+)", cpp))
+
+
+def methods_of(path, name):
+    (found,) = (node for node in ast.walk(ast.parse(text(path))) if isinstance(node, ast.ClassDef) and node.name == name)
+    own = {node.name for node in found.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
+    return own, ast.get_docstring(found)
+
+
+def names_in(rows):
+    return {name for row in rows for name in re.findall(r"`(\w+)(?:\(.*?\))?`", row[0])}
+
+
+def test_the_page_of_python_has_what_scripts_and_connections_have():
+    methods, docstring = methods_of("python-plugins/leat/scripting/context.py", "Context")
+    attributes = set(re.findall(r"^(?:    )?(\w+)  +\S", docstring, re.M)) | {"server", "is_first"}
+    context = names_in(rows_of("docs/reference/python.md", "| `ctx.` | |"))
+    assert context == methods | attributes and len(context) > 15
+    methods, _ = methods_of("python-plugins/leat/control.py", "Connection")
+    verbs, _ = methods_of("python-plugins/leat/_verbs.py", "Verbs")
+    assert names_in(rows_of("docs/reference/python.md", "| method | |")) == methods | verbs and len(verbs) > 10
+    arguments = re.search(r"def on_iteration\(function=None, \*, (.*?)\):", text("python-plugins/leat/scripting/declare.py"), re.S)[1]
+    table = rows_of("docs/reference/python.md", "| argument of `on_iteration` | default | |")
+    assert [row[0].strip("`") for row in table] == re.findall(r"(\w+)=", arguments)
 
 
 def test_references_show_elements_in_code_as_they_are():
