@@ -53,6 +53,28 @@ Afterwards
 All commands: leat --help. One of them: leat check --help.
 )";
 
+struct Group {
+  const char* title;
+  std::vector<const char*> verbs;
+};
+
+// Titles come in the order in which the first verb of each is added.
+void put_into_groups(CLI::App& app) {
+  const std::vector<Group> groups = {
+      {"Before a run", {"check", "convert", "launch", "placement", "plan", "predict"}},
+      {"While it runs", {"ctl", "top", "dash", "graph", "staging"}},
+      {"Afterwards",
+       {"ls", "report", "replay", "trace", "merge", "view", "xdmf", "recover", "clean"}}};
+  for (const Group& group : groups)
+    for (const char* verb : group.verbs) app.get_subcommand(verb)->group(group.title);
+}
+
+// Who leaves something out sees what there is: the verbs of `leat ctl`, the options of `leat check`.
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+  if (error.get_name() != "RequiredError") return CLI::FailureMessage::simple(app, error);
+  return std::string(error.what()) + "\n\n" + app->help();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,18 +91,20 @@ int main(int argc, char** argv) {
   app.footer(kExitCodesHelp);
   int exit_code = kGood;
   add_check(app, exit_code);
-  add_clean(app, exit_code);
   add_convert(app, exit_code);
-  add_ctl(app, exit_code);
   add_launch(app, exit_code);
-  add_ls(app, exit_code);
   add_placement(app, exit_code);
-  add_recover(app, exit_code);
-  add_staging(app, exit_code);
+  add_ctl(app, exit_code);
   add_top(app, exit_code);
-  add_view(app, exit_code);
+  add_staging(app, exit_code);
+  add_ls(app, exit_code);
   add_merge(app, exit_code);
+  add_view(app, exit_code);
+  add_recover(app, exit_code);
+  add_clean(app, exit_code);
   add_python_verbs(app);
+  put_into_groups(app);
+  app.failure_message(failure_text);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -81,6 +81,9 @@ def test_a_file_that_is_not_there_gives_1():
     [
         (["chek", GOOD], 'no command "chek"; did you mean "check"?'),
         (["check"], "FILE is required"),
+        (["check"], "--ranks"),
+        (["ctl", "heat"], "VERB is required"),
+        (["ctl", "heat"], "reload-scripts"),
         (["check", GOOD, "--rank", "3"], "--rank"),
         (["check", GOOD, "--ranks", "0"], "--ranks"),
         (["check", GOOD, "--set", "nz=3"], 'no parameter "nz" of type int; did you mean "n'),
@@ -92,6 +95,14 @@ def test_a_wrong_command_line_gives_2(arguments, words):
     result = leat(*arguments)
     assert result.returncode == 2
     assert words in result.stderr
+
+
+def test_help_shows_all_commands_in_the_order_of_a_run():
+    said = leat("--help").stdout
+    groups = re.split(r"\n(Before a run|While it runs|Afterwards|Subcommands):\n", said)
+    assert groups[1::2] == ["Before a run", "While it runs", "Afterwards"]
+    first = [re.match(r"  (\w+) ", group)[1] for group in groups[2::2]]
+    assert first == ["check", "ctl", "ls"]
 
 
 def test_help_says_the_exit_codes():
