@@ -88,7 +88,9 @@ CASES = {
     "def process(ds, ctx): ctx.set('dtt', 1)": ['there is no parameter "dtt" in the XML; did you mean "dt"?'],
     "def process(ds, ctx): ctx.set('dt', 'fast')": ['ctx.set("dt", \'fast\'): the parameter is of type double'],
     "def process(ds, ctx): ctx.blocks('temp')": ['there is no variable "temp" in the XML'],
-    "def process(ds, ctx): ds['presure']": ["KeyError"],
+    "def process(ds, ctx): ds['temperatur']": ["KeyError", 'This function has no variable "temperatur"; did you mean "temperature"?'],
+    "import leat\n@leat.on_iteration(arrays='numpy')\ndef f(ds, ctx): ds['p']":
+        ["KeyError", 'This function has no variable "p"; there are: temperature'],
     "def process(ds, ctx):\n  pass\n pass": ["line 3", "IndentationError"],
 }
 
@@ -112,6 +114,7 @@ def explained(tmp_path_factory):
 def test_a_mistake_in_a_script_is_explained(explained, number):
     for words in list(CASES.values())[number]:
         assert words.replace("{}", f"case{number}") in explained[number], explained[number]
+    assert "another exception occurred" not in explained[number]
 
 
 def test_the_log_has_the_users_own_frames_once_and_the_scripts_log_has_all(tmp_path):

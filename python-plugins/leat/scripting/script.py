@@ -9,6 +9,7 @@ import tokenize
 import traceback
 import types
 
+from ..names import did_you_mean
 from ..vtk.meshes import with_places
 from .context import Context
 from .coordinates import beside
@@ -152,7 +153,7 @@ class ScriptFile:
                 function.call_with(iteration, context)
             return ""
         except BaseException as error:
-            message, whole = describe(error)
+            message, whole = describe(error, iteration.names() if function.variables is None else [v.name for v in function.variables])
             context.traceback += whole
             traceback.clear_frames(error.__traceback__)  # they hold arrays
             return message
@@ -211,23 +212,44 @@ def kept_message(function, names, iteration):
             "ds[name].copy(), or use ctx.window(n)")
 
 
-def describe(error):
-    """(a traceback of the user's own frames, and a hint where one helps; the whole one, without the frames of Leat)."""
+def describe(error, variables=()):
+    """(a traceback of the user's own frames, and a hint where one helps; the whole one, without the frames of Leat). variables: names of
+    those that the function has."""
     told = traceback.TracebackException.from_exception(error)
     _keep_frames(told, lambda frame: not frame.filename.startswith(_OWN + os.sep))
     whole = "".join(told.format()).rstrip("\n")
     _keep_frames(told, _is_users)
+    _cut_what_libraries_caught(told)
     text = "".join(told.format()).rstrip("\n")
     if isinstance(error, SyntaxError):
         text = "".join(told.format_exception_only()).rstrip("\n").lstrip()
     if isinstance(error, ValueError) and ("read-only" in str(error) or "destination is a view" in str(error)):
         text += _READ_ONLY_HINT
+    if name := _missing_in_dataset(error):
+        text += f'\nThis function has no variable "{name}"{did_you_mean(name, variables)}'
     return text, whole
 
 
 def _keep_frames(told, wanted):
     for part in _chain(told):
         part.stack = traceback.StackSummary.from_list([frame for frame in part.stack if wanted(frame)])
+
+
+def _cut_what_libraries_caught(told):
+    """An error within a library that became another one there: of no use where no line of it is the user's."""
+    for part in _chain(told):
+        if part.__cause__ is None and part.__context__ is not None and not part.__context__.stack:
+            part.__context__ = None
+
+
+def _missing_in_dataset(error):
+    """The name that ds[name] was asked for in vain; "" of other errors, as of a dict of the user's own."""
+    last = error.__traceback__
+    while last and last.tb_next:
+        last = last.tb_next
+    where = last.tb_frame.f_code.co_filename if last else ""
+    is_of_dataset = isinstance(error, KeyError) and (f"{os.sep}xarray{os.sep}" in where or where.startswith(_OWN + os.sep))
+    return error.args[0] if is_of_dataset and error.args and isinstance(error.args[0], str) else ""
 
 
 def _is_users(frame):
