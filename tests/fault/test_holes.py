@@ -136,7 +136,7 @@ def test_overlaps_with_different_values_are_found_when_asked_for(tmp_path):
             assert rank.write("u", BYTES, rank.number // 2).ok  # two and two the same
             rank.end()
         run.finish()
-    assert [w["what"] for w in warnings(names[2])] == ["covered", "holes"]
+    assert [w["what"] for w in warnings(names[2])] == ["holes"]
 
 
 def test_strict_makes_holes_an_error_of_finalize(tmp_path):
@@ -171,6 +171,21 @@ def test_ranks_whose_box_others_write_too_are_named(tmp_path):
     with h5py.File(tmp_path / "run.h5") as file:
         for iteration in range(3):
             assert same_bits(file["u"][iteration], data(10, "f8", 100 * iteration + 2))
+
+
+@pytest.mark.parametrize("varying", ["true", "false"])
+def test_what_all_ranks_write_alike_is_lost_to_nobody_until_it_differs(tmp_path, varying):
+    """As coordinates that each rank has as a whole. Of what varies in time a later iteration may differ, and is said then."""
+    with Run(tmp_path, xml(WHOLE.replace('layout="cells"/', f'layout="cells" time-varying="{varying}"/')), ranks=3) as run:
+        for iteration in range(3):
+            for rank in run.init() if iteration == 0 else run.ranks:
+                if iteration == 0 or varying == "true":
+                    assert rank.write("u", 80, rank.number if iteration == 2 else 7).ok
+                rank.end()
+        run.finalize()
+        run.await_end()
+    found = [(each["what"], each["iterations"]) for each in warnings(tmp_path)]
+    assert found == ([("covered", 1)] if varying == "true" else [])
 
 
 def test_the_status_of_a_strict_run_says_that_what_ranks_wrote_is_covered(tmp_path):

@@ -36,6 +36,9 @@ std::string place_of(const std::string& name, const model::SourceLocation& where
   return fmt::format("\"{}\" ({}:{})", name, where.file, where.line);
 }
 
+// Blocks that lie on each other have other values there, or nobody knows.
+bool any_differ(const model::Layout& layout, std::span<const Block> blocks);
+
 }  // namespace
 
 HoleCheck::HoleCheck(const model::Model& model, bool from_start, bool all_ranks,
@@ -59,7 +62,7 @@ std::vector<Finding> HoleCheck::check(const Iteration& iteration) {
     if (!variables_[variable].checked) continue;
     const Blocks own = Blocks(blocks).subspan(i, next - i);
     if (model_.variables[variable].time_varying) {
-      judge(variable, own, iteration.number, &findings);
+      judge(variable, own, iteration.number, std::nullopt, &findings);
     } else {
       note_once(variable, own, iteration.number);
     }
@@ -76,6 +79,7 @@ std::vector<Finding> HoleCheck::finish() {
 
 void HoleCheck::note_once(std::uint32_t variable, Blocks blocks, std::int64_t iteration) {
   Variable& state = variables_[variable];
+  state.once_differs = !state.once.empty() || any_differ(layout_of(variable), blocks);
   for (const Block& block : blocks) state.once[{block.rank, block.block}] = block;
   if (state.once_since < 0) state.once_since = iteration;
 }
@@ -86,19 +90,22 @@ void HoleCheck::judge_once(std::int64_t before, std::vector<Finding>* findings) 
     if (state.once_since < 0 || state.once_since >= before) continue;
     std::vector<Block> all;
     for (const auto& [key, block] : state.once) all.push_back(block);
-    judge(v, all, std::exchange(state.once_since, -1), findings);
+    judge(v, all, std::exchange(state.once_since, -1), state.once_differs, findings);
   }
 }
 
+// What all ranks write alike, as coordinates, is lost to nobody.
 void HoleCheck::judge(std::uint32_t variable, Blocks blocks, std::int64_t iteration,
-                      std::vector<Finding>* findings) {
+                      std::optional<bool> differs, std::vector<Finding>* findings) {
   Variable& state = variables_[variable];
   const std::uint64_t hash = hash_of(layout_of(variable), blocks);
   if (!state.coverage || state.boxes != hash) {
     state.boxes = hash;
     state.coverage = coverage_of(layout_of(variable), blocks, hash);
   }
-  if (!state.coverage->covered.empty()) {
+  const bool is_said = !state.told_covered.empty();
+  if (!state.coverage->covered.empty() &&
+      (is_said || (differs ? *differs : any_differ(layout_of(variable), blocks)))) {
     if (state.told_covered.empty()) state.told_covered = describe_covered(variable, blocks);
     findings->push_back({"covered", variable, iteration, state.told_covered});
   }
@@ -300,6 +307,12 @@ std::optional<std::string> overlap_of(const model::Variable& variable, const mod
     }
   }
   return std::nullopt;
+}
+
+bool any_differ(const model::Layout& layout, Blocks blocks) {
+  const bool all_there = std::all_of(blocks.begin(), blocks.end(),
+                                     [](const Block& each) { return each.data != nullptr; });
+  return !all_there || overlap_of(model::Variable(), layout, blocks).has_value();
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class HoleCheck {
             const std::set<std::uint32_t>& kept_apart = {});
 
   /// One finding for each variable with holes, and one for each with blocks that are covered by
-  /// others, the same one as long as the boxes are the same.
+  /// others and have other values there, the same one as long as the boxes are the same.
   /// Variables that nobody wrote have none. What is written once may come from ranks in iterations
   /// that follow each other; it is judged one later. Only for iterations that are complete, with
   /// all ranks of the run.
@@ -63,10 +63,12 @@ class HoleCheck {
     std::map<std::pair<std::int32_t, std::uint32_t>, Block>
         once;                      // what came, of what is written once
     std::int64_t once_since = -1;  // not yet judged
+    bool once_differs = false;     // blocks of it that lie on each other
   };
 
+  /// `differs`: what lies on each other; nothing: not looked at yet.
   void judge(std::uint32_t variable, Blocks blocks, std::int64_t iteration,
-             std::vector<Finding>* findings);
+             std::optional<bool> differs, std::vector<Finding>* findings);
   void note_once(std::uint32_t variable, Blocks blocks, std::int64_t iteration);
   void judge_once(std::int64_t before, std::vector<Finding>* findings);
   std::uint64_t hash_of(const model::Layout& layout, Blocks blocks) const noexcept;
