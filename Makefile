@@ -97,6 +97,7 @@ bench-rooms: build
 	@$(PYTHON) tests/bench/scripts_bench.py build build/bench_scripts.json
 	@$(PYTHON) tests/bench/graph_bench.py build build/bench_graph.json
 	@$(PYTHON) tests/bench/derive_bench.py build
+	@$(PYTHON) tests/bench/fields_bench.py build
 	@$(PYTHON) tests/bench/checkpoint_bench.py build build/bench_checkpoint.json
 
 # On the cores that this shell may use. Tables and picture: build/bench/schedules.md and .png.

@@ -61,7 +61,7 @@ void over_time(const char* name, model::Operation operation, const std::vector<d
 
 void over_run(const char* name, model::SpaceOperation operation, const std::vector<double>& u) {
   model::Derived derived;
-  derived.reduction = model::SpaceReduction{operation, {}};
+  derived.reduction.emplace().operation = operation;
   derived.is_reduced = {1};
   Block block;
   block.extent[0] = block.global[0] = kElements;
@@ -95,7 +95,7 @@ void derivative(const std::vector<double>& u, std::vector<double>* to) {
   from.blocks[0] = {block};
   print_speed("derivative", median_seconds([&] {
                 const Gradient gradient(model, from, derived);
-                (void)gradient.compute(block, u.data(), to->data());
+                (void)gradient.compute(block, to);
               }));
 }
 
