@@ -51,6 +51,9 @@ int note_number(const char* text, int* position, double* value) {
   return 1;
 }
 
+constexpr std::pair<std::string_view, Along::What> kNeighbours[] = {{"d", Along::What::derivative},
+                                                                    {"mid", Along::What::middle}};
+
 class Reader {
  public:
   explicit Reader(const std::string& text) { parsed_.expression.text = text; }
@@ -78,8 +81,8 @@ class Reader {
     for (std::size_t at = 0; at < text.size() && parsed_.problem.empty(); ++at) {
       if (text[at] == '\'') {
         at = take_quoted_name(at);
-      } else if (is_derivative(at)) {
-        at = take_derivative(at);
+      } else if (const Along::What what = neighbours_at(at); what != Along::What::nothing) {
+        at = take_neighbours(at, what);
       } else {
         plain_ += text[at];
         refuse_foreign(at);
@@ -97,12 +100,13 @@ class Reader {
           "the quote ' at letter " + std::to_string(at + 1) + " has no end, or nothing in it";
       return at;
     }
-    quote({text.substr(at + 1, end - at - 1), ""});
+    quote({text.substr(at + 1, end - at - 1), {}});
     return end;
   }
 
   struct Input {
-    std::string name, along;
+    std::string name;
+    Along along;
   };
 
   void quote(Input input) {
@@ -112,12 +116,16 @@ class Reader {
 
   static bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-  // "d(" that is no end of a longer name.
-  bool is_derivative(std::size_t at) const {
+  // "d(" or "mid(" that is no end of a longer name.
+  Along::What neighbours_at(std::size_t at) const {
     const std::string& text = parsed_.expression.text;
-    const std::size_t open = text.find_first_not_of(' ', at + 1);
-    return text[at] == 'd' && open != std::string::npos && text[open] == '(' &&
-           (at == 0 || !is_letter(text[at - 1]));
+    if (at > 0 && is_letter(text[at - 1])) return Along::What::nothing;
+    for (const auto& [name, what] : kNeighbours) {
+      if (text.compare(at, name.size(), name) != 0) continue;
+      const std::size_t open = text.find_first_not_of(' ', at + name.size());
+      if (open != std::string::npos && text[open] == '(') return what;
+    }
+    return Along::What::nothing;
   }
 
   // A name, in quotes or not, and what ends it.
@@ -136,17 +144,24 @@ class Reader {
   }
 
   // Returns where it ends.
-  std::size_t take_derivative(std::size_t at) {
+  std::size_t take_neighbours(std::size_t at, Along::What what) {
     std::size_t end = parsed_.expression.text.find('(', at) + 1;
-    Input input;
-    input.name = name_up_to(',', &end);
-    if (!input.name.empty()) input.along = name_up_to(')', &end);
-    if (!input.along.empty()) {
+    Input input{name_up_to(',', &end), {what}};
+    Along& along = input.along;
+    const std::size_t before = end;
+    if (!input.name.empty()) along.dimension = name_up_to(')', &end);
+    if (along.dimension.empty() && what == Along::What::middle && !input.name.empty()) {
+      end = before;
+      along.dimension = name_up_to(',', &end);
+      along.becomes = name_up_to(')', &end);
+      if (along.becomes.empty()) along.dimension.clear();
+    }
+    if (!along.dimension.empty()) {
       quote(std::move(input));
       return end - 1;
     }
     parsed_.problem =
-        "d(u, x) at letter " + std::to_string(at + 1) +
+        Along{what, "x"}.text_of("u") + " at letter " + std::to_string(at + 1) +
         " is of a variable, along one of its dimensions: let what is computed be a variable of its "
         "own, with store=\"none\"";
     return at;
@@ -190,11 +205,11 @@ class Reader {
     static const std::string kQuoted = "_leat_quoted_";
     const bool is_quoted = name.compare(0, kQuoted.size(), kQuoted) == 0;
     std::vector<std::string>& names = parsed_.expression.names;
-    std::vector<std::string>& along = parsed_.expression.along;
+    std::vector<Along>& along = parsed_.expression.along;
     const Input full =
-        is_quoted ? quoted_[std::stoul(name.substr(kQuoted.size()))] : Input{name, ""};
+        is_quoted ? quoted_[std::stoul(name.substr(kQuoted.size()))] : Input{name, {}};
     std::uint32_t number = 0;
-    while (number < names.size() && (names[number] != full.name || along[number] != full.along))
+    while (number < names.size() && (names[number] != full.name || !(along[number] == full.along)))
       ++number;
     if (number == names.size()) {
       names.push_back(full.name);
@@ -208,6 +223,7 @@ class Reader {
     return {
         "where",
         "d",
+        "mid",
 #define LEAT_ARRAY_UNARY(id, name, result) name,
 #define LEAT_ARRAY_BINARY(id, name, result) name,
 #include "lib/model/array_ops.def"
@@ -262,6 +278,15 @@ class Reader {
 };
 
 }  // namespace
+
+std::string Along::text_of(const std::string& name, const char* comma) const {
+  for (const auto& [function, its] : kNeighbours) {
+    if (its == what)
+      return std::string(function) + "(" + name + comma + dimension +
+             (becomes.empty() ? "" : comma + becomes) + ")";
+  }
+  return name;
+}
 
 ParsedArrayExpression parse_array_expression(const std::string& text) { return Reader(text).run(); }
 

@@ -28,17 +28,30 @@ struct ArrayNode {
   double number = 0;
 };
 
+/// An input that is made of neighbours along a dimension of what is named.
+struct Along {
+  /// d(u, x), mid(u, x), or neither.
+  enum class What { nothing, derivative, middle } what = What::nothing;
+  std::string dimension{};
+  std::string
+      becomes{};  ///< of mid(u, x_face, x): what the dimension is called then; "": it was not said
+
+  bool operator==(const Along&) const = default;
+  bool is_any() const noexcept { return what != What::nothing; }
+  /// "d(u, x)".
+  std::string text_of(const std::string& name, const char* comma = ", ") const;
+};
+
 struct ArrayExpression {
   std::string text;                ///< as written
   std::vector<std::string> names;  ///< of its inputs, each once, in the order in which they come
-  /// By input: "", or the dimension along which it is the derivative of what is named, as in d(u, x).
-  std::vector<std::string> along;
-  std::vector<ArrayNode> nodes;  ///< each after those that it takes
-  std::uint32_t result = 0;      ///< the node that it comes to
+  std::vector<Along> along;        ///< by input
+  std::vector<ArrayNode> nodes;    ///< each after those that it takes
+  std::uint32_t result = 0;        ///< the node that it comes to
 
   /// It is the name of an array and nothing else.
   bool is_name() const noexcept {
-    return nodes.size() == 1 && nodes[0].op == ArrayOp::input && along[0].empty();
+    return nodes.size() == 1 && nodes[0].op == ArrayOp::input && !along[0].is_any();
   }
 };
 
@@ -47,7 +60,7 @@ struct ParsedArrayExpression {
   std::string problem;  ///< "", or what is wrong, where, and what to write instead
 };
 
-/// What names mean is not looked at. One that is no identifier stands in quotes: 'fields/T' + 1. d(u, x) is an input as u is.
+/// What names mean is not looked at. One that is no identifier stands in quotes: 'fields/T' + 1. d(u, x) and mid(u, x) are inputs as u is.
 ParsedArrayExpression parse_array_expression(const std::string& text);
 
 }  // namespace leat::model

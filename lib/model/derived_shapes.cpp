@@ -2,6 +2,7 @@
 // Of which shape variables are that are made of others: that of what they are made of, or what is selected of that, or reduced.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,43 +27,6 @@ std::optional<std::int64_t> interior(const Model& model, const Dimension& dimens
   const ExpressionValue value = IntegerValues(model.parameters).evaluate(dimension.extent);
   if (value.fault != ExpressionFault::none) return std::nullopt;
   return value.value - dimension.ghost_low - dimension.ghost_high;
-}
-
-void read_selection(ReadContext& context, ToDerive& told, const Layout& whole) {
-  Variable& variable = variable_of(context, told);
-  const auto refuse = [&](const std::string& why) {
-    told.state = ToDerive::State::refused;
-    refuse_selection(context, variable, told.select, why);
-  };
-  const Result<std::vector<SelectedDimension>> parsed = parse_selection(told.select.text);
-  if (!parsed) return refuse(parsed.error().message);
-  const std::vector<Dimension>& dimensions = whole.dimensions;
-  std::vector<Selected> all(dimensions.size());
-  for (SelectedDimension each : *parsed) {
-    const std::size_t d = index_of(dimensions, each.name);
-    if (d == dimensions.size())
-      return refuse("there is no dimension \"" + each.name + "\"" +
-                    did_you_mean(each.name, names_of(dimensions)));
-    if (!each.places.empty()) {
-      const std::string why = place_selected(context, told, d, &each);
-      if (!why.empty()) return refuse(why);
-    }
-    const std::optional<std::int64_t> length =
-        whole_extent(IntegerValues(context.model.parameters), whole, d);
-    if (each.places.size() == 2) {
-      each.what.end = std::min(*each.what.end, length.value_or(INT64_MAX));
-      if (*each.what.end <= each.what.first)
-        return refuse("there is nothing between these coordinates");
-    }
-    const std::int64_t last = each.what.end ? *each.what.end - 1 : each.what.first;
-    if (length && last >= *length && !each.what.place)
-      return refuse("the dimension \"" + each.name + "\" has indices 0 to " +
-                    std::to_string(*length - 1));
-    all[d] = each.what;
-  }
-  variable.derived->selection = std::move(all);
-  // Places of the mesh are those of the whole.
-  variable.mesh.reset();
 }
 
 // What is reduced has been selected before: all of it without ghosts, where nothing else is said.
@@ -113,8 +77,23 @@ Expression selected_length(const Model& model, const Expression& whole, const Se
   return expression_of(model, text);
 }
 
-Layout own_layout(const Model& model, const Variable& variable, const Layout& whole,
+// One less than there are. How many each block has, the server says.
+Dimension between_faces(const Model& model, Dimension faces, const std::string& name) {
+  const auto one_less = [&](const Expression& whole) {
+    return expression_of(model, "(" + whole.text + ")-1");
+  };
+  faces.ghost_low = faces.ghost_high = 0;
+  faces.extent = one_less(faces.extent);
+  faces.global = one_less(faces.global);
+  faces.varying = false;
+  faces.name = name;
+  return faces;
+}
+
+Layout own_layout(ReadContext& context, const ToDerive& told, const Layout& whole,
                   ScalarType type) {
+  const Model& model = context.model;
+  const Variable& variable = variable_of(context, told);
   Layout layout = whole;
   layout.name = variable.name;
   layout.type = type;
@@ -124,6 +103,10 @@ Layout own_layout(const Model& model, const Variable& variable, const Layout& wh
   for (std::size_t d = 0; d < whole.dimensions.size(); ++d) {
     const Selected& part = variable.derived->selection[d];
     if (part.is_one) continue;
+    if (variable.derived->of_neighbours == Along::What::middle && d == *variable.derived->along) {
+      layout.dimensions.push_back(between_faces(model, whole.dimensions[d], told.along.becomes));
+      continue;
+    }
     const std::vector<std::uint8_t>& is_reduced = variable.derived->is_reduced;
     if (kept < is_reduced.size() && is_reduced[kept++] != 0) continue;
     Dimension dimension = whole.dimensions[d];
@@ -147,6 +130,43 @@ Layout own_layout(const Model& model, const Variable& variable, const Layout& wh
 
 }  // namespace
 
+void read_selection(ReadContext& context, ToDerive& told, const Layout& whole) {
+  Variable& variable = variable_of(context, told);
+  const auto refuse = [&](const std::string& why) {
+    told.state = ToDerive::State::refused;
+    refuse_selection(context, variable, told.select, why);
+  };
+  const Result<std::vector<SelectedDimension>> parsed = parse_selection(told.select.text);
+  if (!parsed) return refuse(parsed.error().message);
+  const std::vector<Dimension>& dimensions = whole.dimensions;
+  std::vector<Selected> all(dimensions.size());
+  for (SelectedDimension each : *parsed) {
+    const std::size_t d = index_of(dimensions, each.name);
+    if (d == dimensions.size())
+      return refuse("there is no dimension \"" + each.name + "\"" +
+                    did_you_mean(each.name, names_of(dimensions)));
+    if (!each.places.empty()) {
+      const std::string why = place_selected(context, told, d, &each);
+      if (!why.empty()) return refuse(why);
+    }
+    const std::optional<std::int64_t> length =
+        whole_extent(IntegerValues(context.model.parameters), whole, d);
+    if (each.places.size() == 2 && !each.what.range) {
+      each.what.end = std::min(*each.what.end, length.value_or(INT64_MAX));
+      if (*each.what.end <= each.what.first)
+        return refuse("there is nothing between these coordinates");
+    }
+    const std::int64_t last = each.what.end ? *each.what.end - 1 : each.what.first;
+    if (length && last >= *length && !each.what.place)
+      return refuse("the dimension \"" + each.name + "\" has indices 0 to " +
+                    std::to_string(*length - 1));
+    all[d] = each.what;
+  }
+  variable.derived->selection = std::move(all);
+  // Places of the mesh are those of the whole.
+  variable.mesh.reset();
+}
+
 void expect_same_shape(ReadContext& context, ToDerive& told, const Variable& other,
                        const Variable& main) {
   const Layout &a = layout_of(context.model, main), &b = layout_of(context.model, other);
@@ -156,6 +176,11 @@ void expect_same_shape(ReadContext& context, ToDerive& told, const Variable& oth
                        other.name + "\", " + shape_text(b) + ", do not go together");
   };
   const bool same_rank = a.dimensions.size() == b.dimensions.size();
+  // The last block has one less than there are faces.
+  const auto is_between_faces = [](const Variable& variable, std::size_t d) {
+    return variable.derived && variable.derived->of_neighbours == Along::What::middle &&
+           d == *variable.derived->along;
+  };
   const auto is_named = [](const Layout& layout, std::size_t d) {
     return layout.dimensions[d].name != layout.name + "_" + std::to_string(d);
   };
@@ -170,43 +195,73 @@ void expect_same_shape(ReadContext& context, ToDerive& told, const Variable& oth
     if (same_rank && is_named(a, d) && is_named(b, d) && found->name != own.name) return refuse();
     const std::optional<std::int64_t> here = interior(context.model, *found),
                                       there = interior(context.model, own);
-    if (here && there && *here != *there) return refuse();
+    if (here && there && *here != *there && !is_between_faces(other, d) &&
+        !is_between_faces(main, static_cast<std::size_t>(found - a.dimensions.begin())))
+      return refuse();
     if (found->ghost_low != own.ghost_low || found->ghost_high != own.ghost_high)
       // All of it, without ghosts.
       variable_of(context, told).derived->selection.resize(a.dimensions.size());
   }
 }
 
+namespace {
+
+// The dimension that other layouts have in the place of this one, with one value less: cells between faces. "" where there is none, or several.
+std::string cells_between(const ReadContext& context, const Layout& faces, std::size_t d) {
+  const IntegerValues values(context.model.parameters);
+  const std::optional<std::int64_t> count = whole_extent(values, faces, d);
+  std::set<std::string> names;
+  for (const Layout& each : context.model.layouts) {
+    bool is_like = count && each.dimensions.size() == faces.dimensions.size();
+    for (std::size_t other = 0; is_like && other < faces.dimensions.size(); ++other) {
+      const bool is_same = each.dimensions[other].name == faces.dimensions[other].name;
+      is_like = other == d ? !is_same && whole_extent(values, each, d) == *count - 1 : is_same;
+    }
+    if (is_like) names.insert(each.dimensions[d].name);
+  }
+  return names.size() == 1 ? *names.begin() : "";
+}
+
+}  // namespace
+
 // What is left has no ghosts: they have no neighbours.
-void settle_derivative(ReadContext& context, ToDerive& told, const Variable& main) {
-  const std::string& along = told.along;
+void settle_neighbours(ReadContext& context, ToDerive& told, const Variable& main) {
   Derived& derived = *variable_of(context, told).derived;
   const Layout& layout = layout_of(context.model, main);
-  const std::size_t d = index_of(layout.dimensions, along);
-  const std::string what = "d(" + main.name + ", " + along + "): ";
+  const std::size_t d = index_of(layout.dimensions, told.along.dimension);
+  const std::string what = told.along.text_of(main.name) + ": ";
   if (d == layout.dimensions.size())
     return refuse_derived(context, told,
-                          what + "\"" + main.name + "\" has no dimension \"" + along + "\"" +
-                              did_you_mean(along, names_of(layout.dimensions)));
+                          what + "\"" + main.name + "\" has no dimension \"" +
+                              told.along.dimension + "\"" +
+                              did_you_mean(told.along.dimension, names_of(layout.dimensions)));
   if (!layout.has_global || (main.mesh && context.model.meshes[*main.mesh].kind == MeshKind::amr))
     return refuse_derived(context, told,
                           what + "what is beside a block is known only where the layout of \"" +
                               main.name + "\" says global=\"...\", and on no amr mesh");
   derived.along = static_cast<std::uint32_t>(d);
+  derived.of_neighbours = told.along.what;
   derived.selection.resize(layout.dimensions.size());
+  if (told.along.what != Along::What::middle) return;
+  if (told.along.becomes.empty()) told.along.becomes = cells_between(context, layout, d);
+  if (told.along.becomes.empty())
+    refuse_derived(context, told,
+                   what +
+                       "no layout has cells between these faces, in a dimension of one value "
+                       "less: say what the dimension is called then, as in mid(" +
+                       main.name + ", " + told.along.dimension + ", x)");
 }
 
 void settle_layout(ReadContext& context, ToDerive& told, const Variable& main, ScalarType type) {
   std::vector<Layout>& layouts = context.model.layouts;
   const Derived& derived = *variable_of(context, told).derived;
-  if (!told.select.text.empty()) read_selection(context, told, layouts[main.layout]);
   if (derived.reduction) settle_reduction(context, told, main);
   if (told.is_refused()) return;
   Variable& variable = variable_of(context, told);
   variable.layout = main.layout;
   if (derived.selection.empty() && layouts[main.layout].type == type) return;
   variable.layout = static_cast<std::uint32_t>(layouts.size());
-  layouts.push_back(own_layout(context.model, variable, layouts[main.layout], type));
+  layouts.push_back(own_layout(context, told, layouts[main.layout], type));
 }
 
 }  // namespace leat::model

@@ -13,13 +13,14 @@ namespace {
 std::string own_definition(ReadContext& context, const ToDerive& told) {
   const Derived& derived = *variable_of(context, told).derived;
   std::string text = told.expression.text;
-  if (!told.along.empty()) text = "d(" + text + ", " + told.along + ")";
+  text = told.along.text_of(text);
   const auto add = [&text](const char* what, const std::string& said) {
     if (!said.empty()) text += std::string(", ") + what + " " + said;
   };
   add("select", told.select.text);
   add("reduce", told.reduce.text);
-  add("operation", derived.is_over_time() ? word_of(derived.operation) : "");
+  const bool has_operation = derived.is_over_time() && derived.operation != Operation::latest;
+  add("operation", has_operation ? word_of(derived.operation) : "");
   add("every", told.every.text);
   add("when", told.when.text);
   add("unit-out", told.unit_out.text);
@@ -64,12 +65,12 @@ void add_time_method(const Model& model, Variable* variable, const Variable& mai
 
 void settle_texts(ReadContext& context, const ToDerive& told, const Variable& main) {
   Variable& variable = variable_of(context, told);
-  const bool is_same = variable.derived->expression.is_name() && told.along.empty();
+  const bool is_same = variable.derived->expression.is_name() && !told.along.is_any();
   if (is_same && variable.description.empty()) variable.description = main.description;
   if (is_same && variable.standard_name.empty() &&
       variable.derived->operation != Operation::variance)
     variable.standard_name = main.standard_name;
-  if (told.along.empty()) add_time_method(context.model, &variable, main);
+  if (!told.along.is_any()) add_time_method(context.model, &variable, main);
   variable.definition = definition_of(context, told);
 }
 

@@ -73,7 +73,8 @@ void settle_unit(ReadContext& context, ToDerive& told) {
   std::vector<std::string> units;
   for (const Derived::Input& each : derived.inputs)
     units.push_back(each.is_parameter ? "" : context.model.variables[each.number].unit);
-  if (derived.along) return settle_unit_of_derivative(context, told);
+  if (derived.of_neighbours == Along::What::derivative)
+    return settle_unit_of_derivative(context, told);
   UnitFinding found = context.physical_units().of(derived.expression, units);
   if (!found.problem.empty())
     warn_of_derived(context, told, "expr=\"" + told.expression.text + "\": " + found.problem);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kWhatIsPossible =
     "expected a number of iterations like \"10\", a time like \"6 h\", \"1 mo\" or \"10 min "
-    "wall\", \"first\", \"last\", or phases like \"1 h for 5 d, then 3 h\"";
+    "wall\", \"first\", \"last\", \"run\", or phases like \"1 h for 5 d, then 3 h\"";
 
 Error config_error(const std::string& message) { return {Status::ERROR_CONFIG, message}; }
 
@@ -197,6 +197,7 @@ const char* clock_words(Every::Clock clock) {
       return "wall clock time";
     case Every::Clock::first:
     case Every::Clock::last:
+    case Every::Clock::run:
       return "no period";
   }
   return "";
@@ -286,9 +287,18 @@ class PhaseReader {
   Every every_;
 };
 
+constexpr std::pair<const char*, Every::Clock> kAlone[] = {
+    {"first", Every::Clock::first}, {"last", Every::Clock::last}, {"run", Every::Clock::run}};
+
+// Of one that has no phases; else null.
+const char* word_alone(const Every& every) {
+  for (const auto& [word, clock] : kAlone)
+    if (every.clock == clock) return word;
+  return nullptr;
+}
+
 std::string period_words(const Every& every) {
-  if (every.clock == Every::Clock::first) return "first";
-  if (every.clock == Every::Clock::last) return "last";
+  if (const char* const word = word_alone(every)) return word;
   const char* const wall = every.clock == Every::Clock::wall ? " wall" : "";
   std::string text;
   for (const Every::Phase& phase : every.phases) {
@@ -328,8 +338,7 @@ std::string condition_file_text(const std::string& condition) {
 }
 
 std::string period_file_text(const Every& every) {
-  if (every.clock == Every::Clock::first) return "first";
-  if (every.clock == Every::Clock::last) return "last";
+  if (const char* const word = word_alone(every)) return word;
   std::string text;
   for (const Every::Phase& phase : every.phases) {
     text += (text.empty() ? "" : "-") + period_text(phase.period, "");
@@ -349,8 +358,8 @@ Result<Every> parse_every(std::string_view text) {
   text = trimmed(text);
   constexpr std::size_t kLongest = 1000;
   if (text.size() > kLongest) return config_error("a period has 1000 characters at most");
-  if (text == "first") return Every{Every::Clock::first, {}};
-  if (text == "last") return Every{Every::Clock::last, {}};
+  for (const auto& [word, clock] : kAlone)
+    if (text == word) return Every{clock, {}};
   if (text.empty()) return config_error(kWhatIsPossible);
   const bool is_number = is_decimal(text.front()) || text.front() == '.' || text.front() == '-';
   if (is_number) return PhaseReader(text).read();
@@ -358,7 +367,7 @@ Result<Every> parse_every(std::string_view text) {
     return config_error(in_quotes(text) + " is no period" + advice);
   if (is_known_unit(time_unit(text)))
     return config_error("the number is missing: write " + in_quotes("1 " + std::string(text)));
-  const std::string near = nearest_name(text, {"first", "last"});
+  const std::string near = nearest_name(text, {"first", "last", "run"});
   if (!near.empty())
     return config_error(in_quotes(text) + " is no period; did you mean " + in_quotes(near) + "?");
   return config_error(in_quotes(text) + " is no period; " + kWhatIsPossible);
@@ -371,6 +380,7 @@ std::string to_text(const Every& every) {
 }
 
 std::string file_name_text(const Every& every, const std::string& word) {
+  if (every.clock == Every::Clock::last) return "last";
   if (every.condition.empty()) return word + "-" + period_file_text(every);
   const std::string when = "when-" + condition_file_text(every.condition);
   return is_each_iteration(every) ? when : word + "-" + period_file_text(every) + "-" + when;
@@ -383,6 +393,10 @@ std::optional<double> seconds_of(const Period& period) {
                               static_cast<double>(period.unit->microseconds) /
                               std::pow(kBase, period.decimals);
   return microseconds / kMicroseconds;
+}
+
+bool is_at_end(const Every& every) noexcept {
+  return every.clock == Every::Clock::last || every.clock == Every::Clock::run;
 }
 
 std::int64_t iterations_of(const Every& every) {

@@ -23,7 +23,8 @@ struct Period {
 };
 
 struct Every {
-  enum class Clock { iterations, simulation, wall, first, last };
+  /// last: when the run is over. run: that, and the whole run is one period.
+  enum class Clock { iterations, simulation, wall, first, last, run };
 
   struct Phase {
     Period period;
@@ -33,13 +34,13 @@ struct Every {
   };
 
   Clock clock = Clock::iterations;
-  std::vector<Phase> phases;  ///< none for first and last
+  std::vector<Phase> phases;  ///< none for first, last and run
   std::string condition{};    ///< "", or what has to hold besides, as when="..." has it
 
   bool operator==(const Every&) const = default;
 };
 
-/// every := first | last | period | phases ; phases := period for period, then {period for period,
+/// every := first | last | run | period | phases ; phases := period for period, then {period for period,
 /// then} period ; period := number [unit [wall]]. All periods of one text are of one clock. Numbers
 /// have at most 15 digits and 9 decimals. The error says what was found, and what is possible.
 Result<Every> parse_every(std::string_view text);
@@ -49,6 +50,8 @@ std::string to_text(const Every& every);
 /// For the name of a file, behind `word`: "every-6h", "every-1mo", "every-1h-5d-3h", "every-10min-wall", "when-max-T-gt-5".
 std::string file_name_text(const Every& every, const std::string& word);
 
+/// What is done then is done once, when nothing comes any more.
+bool is_at_end(const Every& every) noexcept;
 /// N of one that is N iterations and nothing else, no condition either; 0 for others.
 std::int64_t iterations_of(const Every& every);
 /// Seconds of a period of fixed length; nothing for iterations, months and years.

@@ -32,6 +32,10 @@ std::string when_in_words(const Every& every, bool over_time) {
   switch (every.clock) {
     case Every::Clock::first:
       return "in the first iteration";
+    case Every::Clock::last:
+      return "in the last iteration, written when the run is over";
+    case Every::Clock::run:
+      return "over the whole run, written when that is over";
     case Every::Clock::wall:
       return "in the first iteration after each " + to_text(every) + " since the run began";
     case Every::Clock::iterations:
@@ -127,7 +131,8 @@ std::string what_is_made(const Model& model, std::uint32_t variable) {
            derived.expression.text + (along.empty() ? "" : " along " + joined(along, ", ")) +
            " over all ranks, " + when;
   }
-  if (!derived.is_over_time()) return derived.expression.text + " " + when;
+  if (!derived.is_over_time() || derived.operation == Operation::latest)
+    return derived.expression.text + " " + when;
   static const std::pair<Operation, const char*> kNames[] = {{Operation::mean, "mean"},
                                                              {Operation::minimum, "minimum"},
                                                              {Operation::maximum, "maximum"},

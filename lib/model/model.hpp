@@ -3,6 +3,7 @@
 // Indices into the vectors of Model are the ids that the segment and the plugins use.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -118,8 +119,8 @@ enum class WhenLost {
   fail    ///< nobody: it is lost, and said to be
 };
 
-/// What a variable keeps of what comes in a period.
-enum class Operation { instant, mean, minimum, maximum, accumulate, variance };
+/// What a variable keeps of what comes in a period. latest: the value that came last, of every="last".
+enum class Operation { instant, mean, minimum, maximum, accumulate, variance, latest };
 
 /// How long a node keeps an iteration that it sends to a staging node.
 enum class KeepUntil {
@@ -205,9 +206,17 @@ struct Derived {
   /// What it is stored as; none: double, or what it is made of. In memory it is that where a store changes values.
   std::optional<ScalarType> store_type;
   UnitChange change;  ///< of what it comes to, to what is stored
-  /// It is the derivative of `main` along this dimension of that, and is not computed by `expression`.
+  /// Of `main` along this dimension of that: its derivative, or, between each two, their middle.
   std::optional<std::uint32_t> along;
-  std::optional<Axis> axis;  ///< of `along`
+  Along::What of_neighbours = Along::What::nothing;
+  std::optional<Axis> axis;  ///< of a derivative
+
+  /// Values are between two that are there.
+  bool interpolates() const {
+    return of_neighbours == Along::What::middle ||
+           std::any_of(selection.begin(), selection.end(),
+                       [](const Selected& each) { return each.place && each.place->is_linear; });
+  }
 
   bool is_over_time() const noexcept { return operation != Operation::instant; }
 };

@@ -39,7 +39,7 @@ class DerivedTexts {
     std::vector<Derived::Input> inputs;
     for (std::size_t n = 0; n < expression.names.size(); ++n) {
       std::optional<Derived::Input> input = input_of(expression.names[n]);
-      if (input && !expression.along[n].empty()) input = derivative_of(*input, expression.along[n]);
+      if (input && expression.along[n].is_any()) input = of_neighbours(*input, expression.along[n]);
       if (input) inputs.push_back(*input);
     }
     derived().inputs = std::move(inputs);
@@ -77,15 +77,16 @@ class DerivedTexts {
   }
 
   // A variable of its own: it is computed once, whoever asks for it.
-  std::optional<Derived::Input> derivative_of(const Derived::Input& of, const std::string& along) {
+  std::optional<Derived::Input> of_neighbours(const Derived::Input& of, const Along& along) {
     if (of.is_parameter) {
-      refuse("\"" + model_.parameters[of.number].name +
-             "\" is a parameter: d(u, x) is of a variable, along one of its dimensions");
+      const std::string name = model_.parameters[of.number].name;
+      refuse("\"" + name + "\" is a parameter: " + along.text_of(name) +
+             " is of a variable, along one of its dimensions");
       return std::nullopt;
     }
     Variable made;
     const std::string whose = model_.variables[of.number].name;
-    made.name = "d(" + whose + "," + along + ")";
+    made.name = along.text_of(whose, ",");
     const std::size_t known = index_of(model_.variables, made.name);
     if (known < model_.variables.size())
       return Derived::Input{false, static_cast<std::uint32_t>(known)};
@@ -108,12 +109,13 @@ class DerivedTexts {
     if (told_.every.text.empty() && is_over_time)
       return refuse(operation + "a period: say how long, as every=\"10\"");
     const std::optional<std::uint32_t> period =
-        period_of(context_, "variable \"" + variable().name + "\"", told_.every, told_.when);
+        period_of(context_, "variable \"" + variable().name + "\"", told_.every, told_.when, true);
     if (!period) {
       told_.state = ToDerive::State::refused;
       return;
     }
     derived().period = *period;
+    if (is_at_end(model_.periods[*period])) return read_end(operation);
     if (is_over_time && !told_.when.text.empty())
       return refuse(operation +
                     "whole periods, and when=\"...\" is for single iterations: take one of them "
@@ -123,6 +125,28 @@ class DerivedTexts {
     if (is_over_time && clock != Every::Clock::iterations && clock != Every::Clock::simulation)
       refuse(operation + "periods of iterations or of the simulation's time, and every=\"" +
              told_.every.text + "\" is none");
+  }
+
+  // The value that came last is kept as what is over a period is: the run may be over with any iteration.
+  void read_end(const std::string& operation) {
+    const bool is_last = model_.periods[derived().period].clock == Every::Clock::last;
+    const std::string own = "every=\"" + told_.every.text + "\"";
+    if (is_last && derived().is_over_time())
+      return refuse(operation +
+                    "a period, and every=\"last\" is a moment: every=\"run\" is the whole run");
+    if (!is_last && !derived().is_over_time())
+      return refuse(
+          own +
+          " is a period, of an operation like \"mean\": every=\"last\" is its last iteration");
+    if (!told_.when.text.empty())
+      return refuse(
+          own + " is no single iteration in which when=\"...\" may hold: take one of them away");
+    if (!told_.reduce.text.empty())
+      return refuse_reduction(
+          context_, told_,
+          own + " of it is of a second variable: <variable name=\"...\" expr=\"'" +
+              variable().name + "'\" " + own + "/>");
+    if (is_last) derived().operation = Operation::latest;
   }
 
   void read_reduction() {

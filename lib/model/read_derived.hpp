@@ -31,7 +31,10 @@ void settle_derived(ReadContext& context, ToDerive& told);
 void expect_same_shape(ReadContext& context, ToDerive& told, const Variable& other,
                        const Variable& main);
 /// Of one that is d(main, along).
-void settle_derivative(ReadContext& context, ToDerive& told, const Variable& main);
+/// The part that `select` says, of what is made of a variable of this layout.
+void read_selection(ReadContext& context, ToDerive& told, const Layout& whole);
+/// Of told.along.
+void settle_neighbours(ReadContext& context, ToDerive& told, const Variable& main);
 /// Its layout, by what select="..." and reduce="..." leave of that of `main`; with elements of `type`.
 void settle_layout(ReadContext& context, ToDerive& told, const Variable& main, ScalarType type);
 

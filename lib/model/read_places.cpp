@@ -43,21 +43,14 @@ std::string no_such_unit(const std::string& dimension, const Axis& axis, const s
 }
 
 // Both ends count.
-std::string place_range(ReadContext& context, std::uint32_t main, std::size_t d,
-                        SelectedDimension* each) {
-  const Result<Axis> axis = axis_along(context.model, main, d);
-  if (!axis) return axis.error().message;
-  if (axis->variable)
-    return "coordinates along \"" + each->name +
-           "\" are known when ranks have written them: a range has indices there, as \"" +
-           each->name + "=2:8\"";
+std::string range_of_indices(ReadContext& context, const Axis& axis, SelectedDimension* each) {
   double steps[2];
   for (std::size_t i = 0; i < 2; ++i) {
     const PlaceText& text = each->places[i];
-    const std::optional<UnitChange> change = context.physical_units().change(text.unit, axis->unit);
-    if (!change) return no_such_unit(each->name, *axis, text.unit);
+    const std::optional<UnitChange> change = context.physical_units().change(text.unit, axis.unit);
+    if (!change) return no_such_unit(each->name, axis, text.unit);
     const double value = text.number * change->scale + change->offset;
-    steps[i] = (value - axis->first) / axis->step;
+    steps[i] = (value - axis.first) / axis.step;
   }
   const double rounding = 1e-9 * std::max({1.0, std::fabs(steps[0]), std::fabs(steps[1])});
   each->what.first =
@@ -66,21 +59,53 @@ std::string place_range(ReadContext& context, std::uint32_t main, std::size_t d,
   return "";
 }
 
+// Which indices are between coordinates that ranks write is known when they have written them.
+std::string place_range(ReadContext& context, const ToDerive& told, std::size_t d,
+                        SelectedDimension* each) {
+  const Result<Axis> axis = axis_along(context.model, derived_of(context, told.variable).main, d);
+  if (axis && !axis->variable) return range_of_indices(context, *axis, each);
+  each->what.range = SelectedRange{each->places[0].number, each->places[1].number, Axis()};
+  context.to_place.push_back(
+      {told.variable, d, each->places[0].unit, told.select, each->places[1].unit});
+  return "";
+}
+
 }  // namespace
 
 std::string place_selected(ReadContext& context, const ToDerive& told, std::size_t d,
                            SelectedDimension* each) {
   const Derived& derived = derived_of(context, told.variable);
-  if (each->places.size() == 2) return place_range(context, derived.main, d, each);
+  if (each->places.size() == 2) return place_range(context, told, d, each);
   const PlaceText& text = each->places[0];
   SelectedPlace& place = each->what.place.emplace();
   place.value = text.number;
+  place.is_linear = text.is_linear;
   if (!text.parameter.empty()) {
     if (std::string why = read_place_of(context.model, text, &place); !why.empty()) return why;
     if (derived.is_over_time())
-      return "a place that moves has nothing over time: select it in a variable of its own";
+      return "a place that moves has nothing over time, and no last value: select it in a variable "
+             "of its own";
   }
-  if (!text.unit.empty()) context.to_place.push_back({told.variable, d, text.unit, told.select});
+  const Variable& main = context.model.variables[derived.main];
+  if (text.is_linear && (!layout_of(context.model, main).has_global ||
+                         (main.mesh && context.model.meshes[*main.mesh].kind == MeshKind::amr)))
+    return "what is beside a block is known only where the layout of \"" + main.name +
+           "\" says global=\"...\", and on no amr mesh: leave \"linear\" out, and the nearest "
+           "place "
+           "counts";
+  for (const Derived::Input& input : derived.inputs) {
+    if (!text.is_linear || input.is_parameter) continue;
+    const std::vector<Dimension>& its =
+        layout_of(context.model, context.model.variables[input.number]).dimensions;
+    const std::vector<Dimension>& all = layout_of(context.model, main).dimensions;
+    if (its.size() < all.size() && index_of(its, all[d].name) < its.size())
+      return "\"" + context.model.variables[input.number].name + "\" has the dimension \"" +
+             all[d].name +
+             "\", and not all of the others: let what is computed be a variable of its own, with "
+             "store=\"none\", and select of that";
+  }
+  if (!text.unit.empty())
+    context.to_place.push_back({told.variable, d, text.unit, told.select, ""});
   return "";
 }
 
@@ -128,6 +153,37 @@ void gather_what_moves(Model* model) {
   }
 }
 
+std::string settle_place(ReadContext& context, const ToPlace& told, const std::string& dimension,
+                         const Axis& axis, SelectedPlace* place) {
+  const std::optional<UnitChange> change = context.physical_units().change(told.unit, axis.unit);
+  if (!change) return no_such_unit(dimension, axis, told.unit);
+  place->change = *change;
+  place->axis = axis;
+  return "";
+}
+
+std::string settle_range(ReadContext& context, const ToPlace& told, const std::string& dimension,
+                         const Axis& axis, SelectedRange* range) {
+  const auto convert = [&](const std::string& unit, double* value) {
+    const std::optional<UnitChange> change = context.physical_units().change(unit, axis.unit);
+    if (!change) return no_such_unit(dimension, axis, unit);
+    *value = *value * change->scale + change->offset;
+    return std::string();
+  };
+  std::string why = convert(told.unit, &range->low);
+  if (why.empty()) why = convert(told.end_unit, &range->high);
+  if (!why.empty()) return why;
+  if (!axis.variable) return "a range has indices here, as \"" + dimension + "=2:8\"";
+  const Variable& coordinate = context.model.variables[*axis.variable];
+  if (coordinate.time_varying)
+    return "\"" + coordinate.name +
+           "\" varies in time, and so would the shape: write it once, with time-varying=\"false\", "
+           "or let the range have indices, as \"" +
+           dimension + "=2:8\"";
+  range->axis = axis;
+  return range->low <= range->high ? "" : "there is nothing between these coordinates";
+}
+
 }  // namespace
 
 void read_places(ReadContext& context) {
@@ -142,19 +198,15 @@ void read_places(ReadContext& context) {
       refuse(axis.error().message);
       continue;
     }
-    SelectedPlace& place = *derived.selection[each.dimension].place;
-    const std::optional<UnitChange> change = context.physical_units().change(each.unit, axis->unit);
-    if (!change) {
-      const std::uint32_t layout = context.model.variables[derived.main].layout;
-      refuse(no_such_unit(context.model.layouts[layout].dimensions[each.dimension].name, *axis,
-                          each.unit));
-      continue;
-    }
-    place.change = *change;
-    place.axis = *axis;
+    Selected& part = derived.selection[each.dimension];
+    const std::uint32_t layout = context.model.variables[derived.main].layout;
+    const std::string& name = context.model.layouts[layout].dimensions[each.dimension].name;
+    const std::string why = part.range ? settle_range(context, each, name, *axis, &*part.range)
+                                       : settle_place(context, each, name, *axis, &*part.place);
+    if (!why.empty()) refuse(why);
   }
   for (Variable& variable : context.model.variables) {
-    if (!variable.derived || !variable.derived->along) continue;
+    if (!variable.derived || variable.derived->of_neighbours != Along::What::derivative) continue;
     const Result<Axis> axis =
         axis_along(context.model, variable.derived->main, *variable.derived->along);
     if (axis) variable.derived->axis = *axis;

@@ -62,15 +62,18 @@ std::uint32_t number_of_period(Model* model, const Every& every) {
 }
 
 std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& who,
-                                       const Said& said, const Said& when) {
+                                       const Said& said, const Said& when, bool may_end) {
   const auto refuse = [&](const std::string& why) -> std::optional<std::uint32_t> {
     context.error(said.where, who + ": every=\"" + said.text + "\": " + why);
     return std::nullopt;
   };
   Result<Every> every = parse_every(said.text.empty() ? "1" : said.text);
   if (!every) return refuse(every.error().message);
-  if (every->clock == Every::Clock::last)
-    return refuse("which iteration is the last is known when the run is over");
+  if (is_at_end(*every) && !may_end)
+    return refuse(
+        "which iteration is the last is known when the run is over, so the server keeps it in a "
+        "variable of its own: write <variable name=\"...\" expr=\"...\" every=\"" +
+        to_text(*every) + "\"/>");
   const std::optional<TimeAxis>& time = context.model.time;
   if (every->clock == Every::Clock::simulation) {
     if (!time)

@@ -44,7 +44,7 @@ struct ToDerive {
   std::uint32_t variable = 0;
   std::string group;  ///< whose variables it may name without it: "fields/", or ""
   Said expression, every, when, unit_out, select, reduce, keep_bits, scale, offset;
-  std::string along{};  ///< it is the derivative of what it names along this dimension
+  Along along{};  ///< it is made of neighbours of what it names
   bool has_mesh = false, has_unit = false, has_centering = false;
   /// How far it has come. Why one is refused has been said.
   enum class State { read, under_way, settled, refused } state = State::read;
@@ -57,6 +57,7 @@ struct ToPlace {
   std::size_t dimension = 0;
   std::string unit;
   Said select;
+  std::string end_unit;  ///< of a range: that of its other end
 };
 
 struct ReadContext {
@@ -91,10 +92,17 @@ void read_scripts(ReadContext& context, const XmlElement& root);
 void read_events(ReadContext& context, const XmlElement& root);
 /// That nodes are there for what is to be done on them.
 void check_places(ReadContext& context, const XmlElement& root);
+/// Of a store of checkpoints that tells ranks when the run is to end, or of its variables.
+std::string why_no_every_when_told(const std::string& every);
 /// All but the variables that a mesh names. After the parameters.
 void read_meshes(ReadContext& context, const XmlElement& root);
 /// After layouts, meshes and stores.
 void read_variables(ReadContext& context, const XmlElement& root);
+/// <field>s of stores: which stores have some, and so take no variable that names no store; those that are made of others, as <variable>s;
+/// and, after the variables, those that are variables as they are.
+std::set<std::uint32_t> stores_with_fields(ReadContext& context, const XmlElement& root);
+XmlElement fields_as_variables(ReadContext& context, const XmlElement& root);
+void take_fields_as_they_are(ReadContext& context, const XmlElement& root);
 /// What variables with expr="..." are made of, and conditions. After variables and events.
 void read_derived(ReadContext& context);
 /// Which variables are the coordinates of meshes, and which are not there. Before read_derived, which asks for their units.
@@ -112,9 +120,9 @@ void link_meshes(ReadContext& context, const XmlElement& root);
 /// Of this period, which is there from now on.
 std::uint32_t number_of_period(Model* model, const Every& every);
 /// The number of the period that every="..." and when="..." say, of a store or variable that is called `who`; nothing
-/// where `every` says none, which is an error then. After the parameters.
+/// where `every` says none, which is an error then. `may_end`: it may be the last iteration. After the parameters.
 std::optional<std::uint32_t> period_of(ReadContext& context, const std::string& who,
-                                       const Said& every, const Said& when);
+                                       const Said& every, const Said& when, bool may_end = false);
 /// Who makes of values what is stored of them.
 enum class StoringResult { as_it_is, by_the_store, refused };
 /// Of a variable that is made of others, and stored as `type`.

@@ -281,11 +281,25 @@ void read_keep(ReadContext& context, const XmlElement& group) {
                     "type=\"checkpoint\", or leave store=\"...\" away");
 }
 
+}  // namespace
+
+std::string why_no_every_when_told(const std::string& every) {
+  return "every=\"" + every +
+         "\" with tells: what ranks write when they are told to end would not be taken. Leave "
+         "every "
+         "out: the simulation writes a checkpoint in the iterations in which it likes";
+}
+
+namespace {
+
 // Ranks are told by a number.
 void check_told(ReadContext& context, const Store& store) {
   const std::size_t given = index_of(store.options, "tells");
   if (given == store.options.size()) return;
   const Option& tells = store.options[given];
+  if (store.due || store.every > 1)
+    context.error(tells.where,
+                  "store \"" + store.name + "\": " + why_no_every_when_told(store.when));
   const auto found =
       find_named(context, context.model.parameters, "parameter", tells.value, tells.where);
   if (!found || context.model.parameters[*found].kind == ParameterKind::integer) return;

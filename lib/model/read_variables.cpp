@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "lib/base/text.hpp"
 #include "lib/model/checks.hpp"
@@ -32,7 +34,8 @@ struct Defaults {
 
 class VariableReader {
  public:
-  explicit VariableReader(ReadContext& context) : context_(context), model_(context.model) {}
+  VariableReader(ReadContext& context, std::set<std::uint32_t> with_fields)
+      : context_(context), model_(context.model), with_fields_(std::move(with_fields)) {}
 
   void inside(const XmlElement& parent, const Defaults& defaults) {
     for (const XmlElement& child : parent.children) {
@@ -116,6 +119,14 @@ class VariableReader {
         period_of(context_, "variable \"" + variable->name + "\"", values.every, values.when);
     if (variable->period && iterations_of(context_.model.periods[*variable->period]) == 1)
       variable->period.reset();
+    for (const std::uint32_t each : variable->stores) {
+      const bool is_told = each < model_.stores.size() && is_checkpoint(model_.stores[each]) &&
+                           !model_.stores[each].option("tells", "").empty();
+      if (variable->period && is_told)
+        context_.error(values.every.text.empty() ? values.when.where : values.every.where,
+                       "variable \"" + variable->name + "\": " +
+                           why_no_every_when_told(to_text(model_.periods[*variable->period])));
+    }
   }
 
   // Its layout is that of what it is made of.
@@ -229,19 +240,23 @@ class VariableReader {
   std::vector<std::uint32_t> all_stores() const {
     std::vector<std::uint32_t> all;
     for (std::uint32_t i = 0; i < model_.stores.size(); ++i)
-      if (!is_checkpoint(model_.stores[i])) all.push_back(i);
+      if (!is_checkpoint(model_.stores[i]) && with_fields_.count(i) == 0) all.push_back(i);
     return all;
   }
 
   ReadContext& context_;
   Model& model_;
+  std::set<std::uint32_t> with_fields_;                 ///< stores that take what they name alone
   std::unordered_map<std::string, std::size_t> index_;  ///< of the variables by full name
 };
 
 }  // namespace
 
 void read_variables(ReadContext& context, const XmlElement& root) {
-  VariableReader(context).inside(root, {});
+  VariableReader reader(context, stores_with_fields(context, root));
+  reader.inside(root, {});
+  reader.inside(fields_as_variables(context, root), {});
+  take_fields_as_they_are(context, root);
 }
 
 // Reads <layout>: type, dimensions and ghost cells.

@@ -39,10 +39,20 @@ bool is_name_letter(char c, bool is_first) {
                                : std::isalnum(static_cast<unsigned char>(c)) != 0);
 }
 
-// "-1.5e3 m", "probe", "probe m".
+// Takes the word off the end, where it is.
+bool take_last_word(std::string_view* text, std::string_view word) {
+  if (!text->ends_with(word) || text->size() == word.size()) return false;
+  const std::string_view before = text->substr(0, text->size() - word.size());
+  if (before.back() != ' ') return false;
+  *text = without_blanks(before);
+  return true;
+}
+
+// "-1.5e3 m", "probe", "probe m", "100 m linear".
 std::optional<PlaceText> read_place(std::string_view text) {
   PlaceText place;
   text = without_blanks(text);
+  place.is_linear = take_last_word(&text, "linear");
   const char* const behind = text.data() + text.size();
   const auto [end, fault] = std::from_chars(text.data(), behind, place.number);
   std::size_t used = fault == std::errc{} ? static_cast<std::size_t>(end - text.data()) : 0;
@@ -52,7 +62,8 @@ std::optional<PlaceText> read_place(std::string_view text) {
   place.unit = without_blanks(text.substr(used));
   const bool is_index = place.parameter.empty() && place.unit.empty();
   const bool is_torn = !place.unit.empty() && !place.parameter.empty() && text[used] != ' ';
-  return is_index || is_torn ? std::nullopt : std::optional(place);
+  const bool is_between_indices = place.is_linear && place.unit.empty();
+  return is_index || is_torn || is_between_indices ? std::nullopt : std::optional(place);
 }
 
 // A place, or two coordinates.
@@ -61,7 +72,8 @@ bool read_places(std::string_view text, SelectedDimension* one) {
   if (parts.size() > 2) return false;
   for (const std::string_view part : parts) {
     std::optional<PlaceText> place = read_place(part);
-    if (!place || (parts.size() == 2 && !place->parameter.empty())) return false;
+    if (!place || (parts.size() == 2 && (!place->parameter.empty() || place->is_linear)))
+      return false;
     one->places.push_back(std::move(*place));
   }
   one->what = Selected();
@@ -98,7 +110,8 @@ Result<std::vector<SelectedDimension>> parse_selection(const std::string& text) 
           "\"" + std::string(without_blanks(part)) +
               "\" is no part of an array: write \"z=10\", \"z=2:8\" (2 to 7) or "
               "\"z=0:100:10\", the name of a dimension and indices from 0; \"z=100 m\" or "
-              "\"z=100 m:200 m\", coordinates with their unit; or \"z=probe\" or \"z=probe "
+              "\"z=100 m:200 m\", coordinates with their unit; \"z=100 m linear\", between two "
+              "places; or \"z=probe\" or \"z=probe "
               "m\", with a parameter"};
     for (const SelectedDimension& each : all) {
       if (each.name == one.name)

@@ -19,8 +19,17 @@ struct SelectedPlace {
   std::optional<Axis>
       axis;           ///< of which it is a coordinate, the nearest one counts; none: it is an index
   UnitChange change;  ///< of the value, to the unit of the axis
+  bool is_linear = false;  ///< the value is between those of both neighbours
 
   bool operator==(const SelectedPlace&) const = default;
+};
+
+/// Indices whose coordinates, which ranks write, lie between two, both of which count.
+struct SelectedRange {
+  double low = 0, high = 0;  ///< in the unit of the axis
+  Axis axis;
+
+  bool operator==(const SelectedRange&) const = default;
 };
 
 /// Of one dimension: indices `first`, `first + step`, ... below `end`, of the whole array, without ghosts.
@@ -30,9 +39,12 @@ struct Selected {
   std::int64_t step = 1;
   bool is_one = false;                 ///< one index: the dimension is not there any more
   std::optional<SelectedPlace> place;  ///< of `is_one`, in place of `first`
+  std::optional<SelectedRange> range;  ///< in place of `first` and `end`
+  double beside =
+      0;  ///< of a linear place, in one iteration: how far from `first` to the next index it is, 0 to 1
 
   bool operator==(const Selected&) const = default;
-  bool is_all() const noexcept { return first == 0 && !end && step == 1 && !is_one; }
+  bool is_all() const noexcept { return first == 0 && !end && step == 1 && !is_one && !range; }
 };
 
 /// "100 m", "probe" or "probe m": a number or a parameter, and the unit of a coordinate.
@@ -40,6 +52,7 @@ struct PlaceText {
   std::string parameter;  ///< "" where it is a number
   double number = 0;
   std::string unit;
+  bool is_linear = false;
 };
 
 struct SelectedDimension {
@@ -50,7 +63,7 @@ struct SelectedDimension {
 };
 
 /// "NAME=INDEX", or "NAME=FIRST:END" and "NAME=FIRST:END:STEP" as in Python, where each number may be left out; "NAME=100 m" and "NAME=100 m:200 m",
-/// coordinates; "NAME=probe" or "NAME=probe m", a parameter; with commas between. The error says what is wrong, and what is possible.
+/// coordinates; "NAME=100 m linear", between two of them; "NAME=probe" or "NAME=probe m", a parameter; with commas between. The error says what is wrong, and what is possible.
 Result<std::vector<SelectedDimension>> parse_selection(const std::string& text);
 
 }  // namespace leat::model

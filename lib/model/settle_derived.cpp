@@ -24,10 +24,11 @@ ScalarType type_as_made(ReadContext& context, const ToDerive& told, const Variab
   const ScalarType type = layout_of(context.model, main).type;
   const bool is_exact = type != ScalarType::int64 && type != ScalarType::uint64;
   const bool keeps_type =
-      derived.expression.is_name() && told.along.empty() && derived.change.is_none() &&
+      derived.expression.is_name() && !derived.interpolates() && derived.change.is_none() &&
       reduction_keeps_values(derived) &&
       (operation == Operation::instant ||
-       (is_exact && (operation == Operation::minimum || operation == Operation::maximum)));
+       (is_exact && (operation == Operation::minimum || operation == Operation::maximum ||
+                     operation == Operation::latest)));
   return keeps_type ? type : ScalarType::float64;
 }
 
@@ -51,7 +52,8 @@ void warn_of_seldom_inputs(ReadContext& context, const ToDerive& told) {
 void take_after(ReadContext& context, ToDerive& told, const Variable& main) {
   Variable& variable = variable_of(context, told);
   const Operation operation = variable.derived->operation;
-  if (!told.along.empty()) settle_derivative(context, told, main);
+  if (told.along.is_any()) settle_neighbours(context, told, main);
+  if (told.is_refused()) return;
   if (operation != Operation::instant && main.mesh &&
       context.model.meshes[*main.mesh].kind == MeshKind::amr)
     return refuse_derived(context, told,
@@ -63,6 +65,8 @@ void take_after(ReadContext& context, ToDerive& told, const Variable& main) {
   settle_unit(context, told);
   if (told.is_refused()) return;
   settle_texts(context, told, main);
+  if (!told.select.text.empty()) read_selection(context, told, layout_of(context.model, main));
+  if (told.is_refused()) return;
   const ScalarType as_made = type_as_made(context, told, main);
   ScalarType type = as_made;
   if (variable.derived->store_type) type = *variable.derived->store_type;

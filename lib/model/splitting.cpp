@@ -14,8 +14,7 @@ constexpr const char* kSplitInstead =
 std::string why_no_split(const Every& every) {
   if (every.clock == Every::Clock::wall)
     return "servers, and runs that go on, do not have the same clock on the wall";
-  if (every.clock == Every::Clock::first || every.clock == Every::Clock::last)
-    return "that is no length of a file";
+  if (every.clock == Every::Clock::first || is_at_end(every)) return "that is no length of a file";
   if (every.phases.size() > 1) return "all files are equally long";
   return "";
 }

@@ -67,6 +67,20 @@ class AxisDivider {
     return found;
   }
 
+  // It would get an iteration a second time.
+  void refuse_ends(const Store& store, const std::map<RowKind, std::vector<std::uint32_t>>& kinds) {
+    for (const auto& [kind, variables] : kinds) {
+      if (!kind.over_time || !is_at_end(model_.periods[period_of_kind(kind)])) continue;
+      const Variable& variable = model_.variables[variables[0]];
+      context_.error(
+          variable.where,
+          "variable \"" + variable.name + "\": every=\"" + kind.every +
+              "\" is stored when the run is over, which is for a store of type hdf5 that "
+              "awaits no event, and store \"" +
+              store.name + "\" is another one");
+    }
+  }
+
   void divide(std::uint32_t number) {
     const Store store = model_.stores[number];
     const bool is_one_file = store.type == "hdf5" && !store.awaits_event;
@@ -74,6 +88,7 @@ class AxisDivider {
     for (const std::uint32_t each : variables_in(number))
       kinds[kind_of(model_.variables[each], store)].push_back(each);
     const RowKind own = kind_of(Variable(), store);
+    if (!is_one_file) refuse_ends(store, kinds);
     if (!is_one_file || kinds.empty()) return;
     // What has no other kind beside it keeps the name.
     const RowKind main = kinds.count(own) > 0 ? own : kinds.begin()->first;
@@ -107,6 +122,13 @@ class AxisDivider {
     if (kind.over_time) store->period = number;
     if (!kind.over_time && iterations == 0) store->due = number;
     store->when = to_text(model_.periods[number]);
+    if (is_at_end(model_.periods[number])) take_one_row(store);
+  }
+
+  // A run that goes on in the file has another one in its place.
+  static void take_one_row(Store* store) {
+    std::erase_if(store->options, [](const Option& each) { return each.name == "split"; });
+    store->options.push_back({"one-row", "true", store->where});
   }
 
   std::uint32_t add_store(Store store, const RowKind& kind) {

@@ -18,9 +18,11 @@ std::int64_t own_step(const Model& model, const Variable& variable) {
 std::vector<std::uint32_t> coordinates_of(const Derived& derived) {
   std::vector<std::uint32_t> all;
   if (derived.axis && derived.axis->variable) all.push_back(*derived.axis->variable);
-  for (const Selected& each : derived.selection)
+  for (const Selected& each : derived.selection) {
+    if (each.range && each.range->axis.variable) all.push_back(*each.range->axis.variable);
     if (each.place && each.place->axis && each.place->axis->variable)
       all.push_back(*each.place->axis->variable);
+  }
   return all;
 }
 

@@ -119,11 +119,10 @@ template <class Enum>
 inline constexpr std::nullptr_t kCellMethods{};
 
 template <>
-inline constexpr Word<Operation> kCellMethods<Operation>[] = {{"mean", Operation::mean},
-                                                              {"minimum", Operation::minimum},
-                                                              {"maximum", Operation::maximum},
-                                                              {"sum", Operation::accumulate},
-                                                              {"variance", Operation::variance}};
+inline constexpr Word<Operation> kCellMethods<Operation>[] = {
+    {"mean", Operation::mean},         {"minimum", Operation::minimum},
+    {"maximum", Operation::maximum},   {"sum", Operation::accumulate},
+    {"variance", Operation::variance}, {"point", Operation::latest}};
 template <>
 inline constexpr Word<SpaceOperation> kCellMethods<SpaceOperation>[] = {
     {"mean", SpaceOperation::mean},

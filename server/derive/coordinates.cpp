@@ -13,6 +13,9 @@
 namespace leat::server {
 namespace {
 
+constexpr const char* kNotAllKnown =
+    "not all coordinates are known to this server: each rank has to write all of them, or the mesh "
+    "to be uniform";
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // A block of coordinates, where it lies in all of them. Its ghosts count where nobody has the place.
@@ -44,21 +47,35 @@ std::pair<double, double> ends_of(const std::vector<double>& all, double step) {
   return std::minmax({all[0] - first / 2, all.back() + last / 2});
 }
 
+// Beyond the first and the last one, by half a cell, their value counts.
+std::string put_between(const std::vector<double>& all, double value, std::size_t nearest,
+                        model::Selected* part) {
+  const auto is_beyond = [&](std::size_t i) {
+    return (all[i] - value) * (all[nearest] - value) > 0;
+  };
+  std::size_t from = nearest;
+  if (nearest > 0 && !is_beyond(nearest - 1)) from = nearest - 1;
+  part->first = static_cast<std::int64_t>(from);
+  part->beside = 0;
+  if (from + 1 < all.size() && (from != nearest || !is_beyond(from + 1)))
+    part->beside = (value - all[from]) / (all[from + 1] - all[from]);
+  return "";
+}
+
 std::string find_nearest(const model::Axis& axis, const std::vector<double>& all, double value,
-                         std::int64_t* index) {
+                         model::Selected* part) {
   if (std::any_of(all.begin(), all.end(), [](double each) { return std::isnan(each); }))
-    return "not all coordinates are known to this server: each rank has to write all of them, or "
-           "the mesh to be uniform";
+    return kNotAllKnown;
   const bool has_ends = all.size() > 1 || !axis.variable;
   const auto [begin, end] = ends_of(all, axis.step);
   if (has_ends && (value < begin || value > end))
     return fmt::format("{:.10g} lies outside: it goes from {:.10g} to {:.10g}{}{}", value, begin,
                        end, axis.unit.empty() ? "" : " ", axis.unit);
-  *index = 0;
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    if (std::fabs(all[i] - value) < std::fabs(all[static_cast<std::size_t>(*index)] - value))
-      *index = static_cast<std::int64_t>(i);
-  }
+  std::size_t nearest = 0;
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (std::fabs(all[i] - value) < std::fabs(all[nearest] - value)) nearest = i;
+  if (part->place->is_linear) return put_between(all, value, nearest, part);
+  part->first = static_cast<std::int64_t>(nearest);
   return "";
 }
 
@@ -90,6 +107,28 @@ std::vector<double> coordinates_along(const model::Model& model, const DerivedFr
   return all;
 }
 
+namespace {
+
+// Coordinates ascend or descend: what lies between two of them is together.
+std::string find_range(const model::SelectedRange& range, const std::vector<double>& all,
+                       model::Selected* part) {
+  std::size_t first = all.size(), end = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (std::isnan(all[i])) return kNotAllKnown;
+    if (all[i] < range.low || all[i] > range.high) continue;
+    first = std::min(first, i);
+    end = i + 1;
+  }
+  if (first >= end)
+    return fmt::format("nothing lies between {:.10g} and {:.10g} {}", range.low, range.high,
+                       range.axis.unit);
+  part->first = static_cast<std::int64_t>(first);
+  part->end = static_cast<std::int64_t>(end);
+  return "";
+}
+
+}  // namespace
+
 std::string select_now(const model::Model& model, const DerivedFrom& from,
                        const model::Derived& derived, std::vector<model::Selected>* parts) {
   *parts = derived.selection;
@@ -97,6 +136,14 @@ std::string select_now(const model::Model& model, const DerivedFrom& from,
   const Block& of = from.blocks.at(derived.main).front();
   for (std::size_t d = 0; d < parts->size(); ++d) {
     model::Selected& part = (*parts)[d];
+    if (derived.of_neighbours == model::Along::What::middle && d == *derived.along)
+      part.end = std::max<std::int64_t>(0, whole_length(layout, of, d) - 1);
+    if (part.range) {
+      const std::string why = find_range(
+          *part.range,
+          coordinates_along(model, from, part.range->axis, whole_length(layout, of, d)), &part);
+      if (!why.empty()) return fmt::format("along \"{}\": {}", layout.dimensions[d].name, why);
+    }
     if (!part.place) continue;
     const model::SelectedPlace& place = *part.place;
     const double value = place.parameter ? from.parameters[*place.parameter] : place.value;
@@ -114,7 +161,7 @@ std::string select_now(const model::Model& model, const DerivedFrom& from,
     }
     const std::string why =
         find_nearest(*place.axis, coordinates_along(model, from, *place.axis, length),
-                     value * place.change.scale + place.change.offset, &part.first);
+                     value * place.change.scale + place.change.offset, &part);
     if (!why.empty()) return fmt::format("along \"{}\": {}", layout.dimensions[d].name, why);
   }
   return "";

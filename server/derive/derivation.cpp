@@ -57,9 +57,47 @@ DerivationWrong Derivation::add_to(Iteration* iteration) {
     }
   }
   saved_.save_with_checkpoint(*iteration, *sums_);
+  parameters_ = iteration->parameters;
   std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
                    [](const Block& a, const Block& b) { return a.variable < b.variable; });
   return wrong;
+}
+
+// Of what is told behind the last iteration that the sums have, whichever server has had that.
+TimeStep Derivation::step_of_end(const ClockSlot& last,
+                                 std::vector<ParameterValue>* parameters) const {
+  TimeStep step;
+  step.iteration = last.number.load() - 1;
+  step.has_time = last.has_time != 0;
+  step.time = step.before = last.time;
+  step.origin = last.origin;
+  step.is_end = true;
+  *parameters = parameters_;
+  if (!parameters->empty() || !step.has_time) return step;
+  parameters->resize(model_.parameters.size());
+  (*parameters)[model_.time->parameter] = ParameterValue(last.time);
+  return step;
+}
+
+std::optional<Iteration> Derivation::end_of_run(DerivationWrong* wrong) {
+  const ClockSlot(&clock)[2] = sums_->clock();
+  const ClockSlot& last = clock[0].number.load() > clock[1].number.load() ? clock[0] : clock[1];
+  if (last.number.load() == 0) return std::nullopt;
+  Iteration end;
+  const TimeStep step = step_of_end(last, &end.parameters);
+  end.number = step.iteration;
+  end.is_end = true;
+  from_.blocks.clear();
+  Making making(model_, &from_, &end, wrong);
+  for (const std::uint32_t each : model_.derived_order) {
+    const model::Derived& derived = making.derived(each);
+    if (wanted_[each] > 0 && is_at_end(model_.periods[derived.period]))
+      derive_over_time(each, step, &making);
+  }
+  if (end.blocks.empty()) return std::nullopt;
+  for (const std::uint32_t each : constants_.wanted())
+    for (const Block& block : constants_.blocks(each, sums_.get())) end.constants.push_back(block);
+  return end;
 }
 
 // What there is to make others of.
@@ -98,27 +136,27 @@ void Derivation::derive_over_time(std::uint32_t variable, const TimeStep& step, 
   if (in.is_none) return;
   std::vector<DerivedJob> jobs = jobs_of(variable, making);
   if (!jobs.empty()) tell_lack(variable, step, in, saved_.lacks(), making);
+  if (!jobs.empty() && making->is_told_elsewhere(derived.main))
+    told_elsewhere_.insert(variable);
+  else if (!jobs.empty())
+    told_elsewhere_.erase(variable);
   over_periods_.begin(variable, step, in, over_run_.is_shared(), sums_.get(), &jobs, making);
   make_blocks(variable, std::move(jobs), making);
 }
 
 void Derivation::make_blocks(std::uint32_t variable, std::vector<DerivedJob> jobs, Making* making) {
   const model::Derived& derived = making->derived(variable);
-  const bool is_told_elsewhere = making->is_told_elsewhere(derived.main);
+  const bool is_told_elsewhere = making->iteration.is_end ? told_elsewhere_.count(variable) > 0
+                                                          : making->is_told_elsewhere(derived.main);
   if (making->is_of_run(derived.main)) making->note_of_run(variable);
   const auto piece = make_room(variable, memory_.get(), &jobs, making);
-  std::optional<Gradient> gradient;
-  if (derived.along && !jobs.empty()) gradient.emplace(model_, from_, derived);
   ValuesMade made;
   for (DerivedJob& job : jobs) {
-    if (gradient)
-      values_.differentiate(*gradient, &job, making);
-    else
-      values_.make(variable, &job, &made);
+    values_.make(variable, &job, &made);
     made.periods_lost = made.periods_lost || (job.step && job.step->loses_period());
     if (!job.tells) continue;
     if (const std::optional<PeriodTold> told = job.told())
-      making->iteration.windows.try_emplace(derived.period, told->begin, told->end);
+      making->add_window(derived.period, *told);
     making->add(job.block, is_told_elsewhere);
   }
   if (piece) making->pin(variable, piece);

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "lib/model/model.hpp"
@@ -37,7 +39,9 @@ class Derivation {
   void reduce_by(OverRun::Reduce reduce) { over_run_.reduce_by(std::move(reduce)); }
   /// Before the first iteration: the lowest rank of this server.
   void serves(std::int32_t first_rank) { saved_.serves(first_rank); }
-  /// Nothing comes any more: keeps what periods have come to, for a run that goes on.
+  /// Nothing comes any more: what is told then, behind the last iteration. Nothing where there is none.
+  std::optional<Iteration> end_of_run(DerivationWrong* wrong);
+  /// After that: keeps what periods have come to, for a run that goes on.
   void finish() { saved_.save_at_end(*sums_); }
 
   /// Adds blocks, and what holds them, to the iteration; from one thread. Iterations come in ascending order, the last ones maybe once more after a
@@ -50,6 +54,7 @@ class Derivation {
 
   void take(const Iteration& iteration);
   TimeStep step_of(const Iteration& iteration);
+  TimeStep step_of_end(const ClockSlot& last, std::vector<ParameterValue>* parameters) const;
   void derive(std::uint32_t variable, const TimeStep& step, Making* making);
   void derive_over_time(std::uint32_t variable, const TimeStep& step, Making* making);
   void make_blocks(std::uint32_t variable, std::vector<DerivedJob> jobs, Making* making);
@@ -66,7 +71,9 @@ class Derivation {
   std::shared_ptr<DerivedMemory> memory_ = std::make_shared<DerivedMemory>();
   DerivedValues values_;
   OverRun over_run_;
-  DerivedFrom from_;  // of the iteration
+  DerivedFrom from_;                        // of the iteration
+  std::vector<ParameterValue> parameters_;  // of the last one
+  std::set<std::uint32_t> told_elsewhere_;  // when it was made last
 };
 
 }  // namespace leat::server

@@ -10,6 +10,7 @@
 
 #include "lib/base/text.hpp"
 #include "server/derive/coordinates.hpp"
+#include "server/derive/inputs_of_neighbours.hpp"
 
 namespace leat::server {
 namespace {
@@ -50,18 +51,20 @@ std::vector<DerivedJob> jobs_of(std::uint32_t variable, Making* making) {
     return jobs;
   }
   const BlockInputs inputs(making->model, making->from);
+  const InputsOfNeighbours of_neighbours(making->model, making->from, derived, parts);
   const model::Layout& layout = making->layout_of(variable);
   const std::size_t dims = derived.reduction ? derived.is_reduced.size() : layout.dimensions.size();
   for (const Block& of : making->from.blocks.at(derived.main)) {
     DerivedJob job;
     job.block = of;
-    const std::string why = inputs.find(derived, of, &job.inputs);
+    std::string why = inputs.find(derived, of, &job.inputs);
     job.block.checksum.reset();
     job.block.lease = 0;
     job.block.file = nullptr;
     if (!parts.empty() &&
         !inputs.select(making->layout_of(derived.main), parts, &job.block, &job.inputs))
       continue;
+    if (why.empty()) why = of_neighbours.compute(of, job.extents(dims), &job.inputs, &job.computed);
     job.block.variable = variable;
     const std::int64_t elements = elements_of(job.block.extent.data(), dims);
     job.block.bytes = static_cast<std::uint64_t>(elements) * scalar_bytes(layout.type);

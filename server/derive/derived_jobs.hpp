@@ -17,8 +17,9 @@ namespace leat::server {
 struct DerivedJob {
   Block block;                     // what is made
   std::vector<ArrayInput> inputs;  // none: it has no values in this iteration
-  Sum* sum = nullptr;              ///< of what is over time; null: there is none yet,
-  Sum* old_sum = nullptr;          ///< and what its rank had is at another place
+  std::vector<std::shared_ptr<const std::vector<double>>> computed;  // that some of those are
+  Sum* sum = nullptr;      ///< of what is over time; null: there is none yet,
+  Sum* old_sum = nullptr;  ///< and what its rank had is at another place
   std::optional<SumStep> step;
   std::optional<SumWithoutStep> without;
   bool tells = true;  // a block comes of it

@@ -79,26 +79,6 @@ void DerivedValues::make_without_values(std::uint32_t variable, const DerivedJob
   }
 }
 
-// Of a block that is as it was written, to doubles.
-void DerivedValues::differentiate(const Gradient& gradient, DerivedJob* job, Making* making) {
-  if (!job->tells) return;
-  const std::uint32_t variable = job->block.variable;
-  const std::vector<Block>& all = making->from.blocks.at(making->derived(variable).main);
-  const auto of = std::find_if(all.begin(), all.end(), [&](const Block& each) {
-    return each.rank == job->block.rank && each.block == job->block.block;
-  });
-  std::vector<double> values(job->block.bytes / sizeof(double));
-  evaluations_.at(variable).run(job->inputs, job->extents(making->dims_of(variable)),
-                                [&](std::int64_t first, const double* some, std::int64_t count) {
-                                  std::copy_n(some, count, values.begin() + first);
-                                });
-  auto* const to = static_cast<double*>(const_cast<void*>(job->block.data));
-  const std::string why = gradient.compute(*of, values.data(), to);
-  if (why.empty()) return;
-  making->lose(job->block, variable, why);
-  job->tells = false;
-}
-
 void find_in_values(std::uint32_t variable, const ValuesMade& made, Making* making) {
   const model::Derived& derived = making->derived(variable);
   const auto values = [](std::int64_t count) {

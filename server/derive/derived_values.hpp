@@ -8,7 +8,6 @@
 #include "lib/model/model.hpp"
 #include "server/derive/derived_jobs.hpp"
 #include "server/derive/evaluation.hpp"
-#include "server/derive/gradient.hpp"
 #include "server/derive/making.hpp"
 
 namespace leat::server {
@@ -29,8 +28,6 @@ class DerivedValues {
                const Evaluation::Take& take);
   /// To where the block of the job lies, if it tells something, and into its sum.
   void make(std::uint32_t variable, DerivedJob* job, ValuesMade* made);
-  /// The same of a derivative. A job whose neighbours are not known tells nothing.
-  void differentiate(const Gradient& gradient, DerivedJob* job, Making* making);
   /// Doubles of a variable to what it is stored as: `count` of them, from element `first` on of what is at `to`.
   void put(std::uint32_t variable, const double* values, std::int64_t first, std::int64_t count,
            char* to, ValuesMade* made) const;

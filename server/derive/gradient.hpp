@@ -12,6 +12,7 @@
 
 #include "lib/model/model.hpp"
 #include "server/derive/block_inputs.hpp"
+#include "server/derive/neighbours.hpp"
 
 namespace leat::server {
 
@@ -20,29 +21,20 @@ class Gradient {
   /// For one iteration: of what `derived` is made of, along a dimension of it. All outlive it.
   Gradient(const model::Model& model, const DerivedFrom& from, const model::Derived& derived);
 
-  /// Of the part of the block that is no ghost, whose `values` are in C order, as many as come out. "", or why it is not known.
-  std::string compute(const Block& of, const double* values, double* to) const;
+  /// Of the part of the block that is no ghost, in C order. "", or why it is not known.
+  std::string compute(const Block& of, std::vector<double>* result) const;
 
  private:
-  struct Box;
-  struct Plane {  // one index along the dimension
-    std::vector<double> values;
-    std::vector<std::uint8_t> is_there;
-  };
   struct Row {
     const double *below, *here, *above;
     double* out;
     std::int64_t count;
   };
-  Box box_of(const Block& block) const;
   void differentiate(std::int64_t index, const Row& row) const;
   std::string look_at_places(std::int64_t begin, std::int64_t end) const;
-  std::string take_plane(const Box& own, std::int64_t index, Plane* plane) const;
-  void copy_plane(const Box& box, const Box& own, std::int64_t index, bool with_ghosts,
-                  Plane* plane) const;
 
   const model::Layout& layout_;
-  const std::vector<Block>& blocks_;
+  Neighbours neighbours_;
   std::size_t along_;
   std::vector<double> places_;  // of the whole
   std::optional<double> step_;  // from each of them to the next, where that is the same

@@ -11,6 +11,7 @@
 #include "lib/model/model.hpp"
 #include "server/derive/block_inputs.hpp"
 #include "server/derive/derived_memory.hpp"
+#include "server/derive/periods.hpp"
 #include "server/state/iterations/iteration.hpp"
 
 namespace leat::server {
@@ -41,6 +42,8 @@ class Making {
   /// Another server has it in its files: here it is for what is made of it alone.
   bool is_told_elsewhere(std::uint32_t number) const { return told_elsewhere_.count(number) > 0; }
   void add(const Block& block, bool is_told_elsewhere);
+  /// A period of this number is over with the iteration; of what is told when the run is over, from the first begin to the last end.
+  void add_window(std::uint32_t period, const PeriodTold& told);
   /// All servers have it in each iteration in which it is made.
   bool is_of_run(std::uint32_t number) const { return of_run_.count(number) > 0; }
   void note_of_run(std::uint32_t number) { of_run_.insert(number); }

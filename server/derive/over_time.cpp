@@ -60,6 +60,8 @@ void add_values(Operation operation, const SumPart& before, double weight_before
         now.values[i] =
             std::isnan(values[i]) || values[i] > before.values[i] ? values[i] : before.values[i];
       return;
+    case Operation::latest:
+      return begin_with(operation, values, weight, count, now);
     case Operation::variance:
       return add_to_variance(before, weight_before, values, weight, count, now);
     default:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/derive/periods.hpp"
 
+#include <limits>
+
 namespace leat::server {
 namespace {
 
@@ -20,13 +22,26 @@ const model::Marks& Periods::marks_of(std::uint32_t period, const TimeStep& step
 
 // An iteration is the step from its number to the next one: the last of a period ends at a mark.
 InPeriods Periods::of(std::uint32_t period, const TimeStep& step) {
+  const Clock clock = model_.periods[period].clock;
+  if (clock == Clock::last || clock == Clock::run) return of_run(clock == Clock::run, step);
   const model::Marks& marks = marks_of(period, step);
-  if (model_.periods[period].clock == Clock::simulation) return by_time(marks, step);
+  if (clock == Clock::simulation) return by_time(marks, step);
   const auto first = static_cast<double>(step.iteration);
   const model::Marks::Step in_marks = marks.window_of(first, first + 1);
   InPeriods in;
   in.window = {in_marks.begin, in_marks.end - 1};
   in.is_over = in_marks.is_at_end;
+  return in;
+}
+
+// `counts`: iterations have weight; then the state that a run begins with, at time 0, is in none, as of other periods.
+InPeriods Periods::of_run(bool counts, const TimeStep& step) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  InPeriods in;
+  in.window = {-kInfinity, kInfinity};
+  in.is_over = step.is_end;
+  in.by_time = counts && model_.time;
+  in.is_none = in.by_time && (!step.has_time || (step.is_first && step.time == 0));
   return in;
 }
 
@@ -62,6 +77,7 @@ bool Periods::is_due(std::uint32_t period, const TimeStep& step) {
     case Clock::first:
       return step.is_first;
     case Clock::last:
+    case Clock::run:
       return false;
   }
   return false;

@@ -19,6 +19,7 @@ struct TimeStep {
   double before = 0;         ///< at the end of the one before; of the first one: `time`
   double length_before = 0;  ///< of the step before
   bool is_first = false;     ///< nothing is known of one before
+  bool is_end = false;       ///< the run is over, behind this iteration
   double usual = 0;   ///< the first step of the run, by which others are weighed; 0: not known
   double origin = 0;  ///< the time of the first iteration
   double wall = 0, wall_before = 0;  ///< seconds by the clock on the wall
@@ -28,6 +29,11 @@ struct TimeStep {
 struct Window {
   double begin = 0, end = 0;
   bool operator==(const Window&) const = default;
+};
+
+/// What is told of a period that is over.
+struct PeriodTold {
+  double begin = 0, end = 0;  ///< in the time of the run; without one, first and last iteration
 };
 
 /// How the step is divided among periods.
@@ -55,6 +61,7 @@ class Periods {
  private:
   const model::Marks& marks_of(std::uint32_t period, const TimeStep& step);
   InPeriods by_time(const model::Marks& marks, const TimeStep& step) const;
+  InPeriods of_run(bool counts, const TimeStep& step) const;
 
   const model::Model& model_;
   std::vector<model::Marks> marks_;  // by period, from the first step on

@@ -144,7 +144,9 @@ void SumStep::finish() noexcept {
 
 SumWithoutStep::SumWithoutStep(Operation operation, Sum& sum, const TimeStep& step,
                                const InPeriods& in)
-    : operation_(operation), sum_(sum), slot_(last_before(sum, step.iteration)) {
+    : operation_(operation),
+      sum_(sum),
+      slot_(last_before(sum, step.iteration + (step.is_end ? 1 : 0))) {
   if (slot_ < 0) return;
   SumSlot& slot = sum.head().slots[slot_];
   const bool is_over = in.is_over || slot.window != in.window.begin;
@@ -152,6 +154,7 @@ SumWithoutStep::SumWithoutStep(Operation operation, Sum& sum, const TimeStep& st
   if (!holds_values(&slot) || !is_over || (slot.told_in != 0 && slot.told_in != now)) return;
   slot.told_in = now;
   told_ = told_of(slot);
+  if (operation == Operation::latest) told_->begin = told_->end;
 }
 
 void SumWithoutStep::result(std::int64_t first, std::int64_t count, double* to) const {

@@ -11,11 +11,6 @@
 
 namespace leat::server {
 
-/// What is told of a period that is over.
-struct PeriodTold {
-  double begin = 0, end = 0;  ///< in the time of the run; without one, first and last iteration
-};
-
 class SumStep {
  public:
   /// `weight`: of the step, 0 for one that takes no time.

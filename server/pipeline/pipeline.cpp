@@ -435,6 +435,25 @@ bool Pipeline::next(Work* work) {
   return queue_.next(work);
 }
 
+// To stores whose files have a row of the end of the run; how they failed, by store.
+std::vector<std::string> Pipeline::tell_end(PipelineResult* result) {
+  std::vector<std::string> failed(stores_.size());
+  if (!derivation_ || queue_.is_abandoned()) return failed;
+  DerivationWrong wrong;
+  const std::optional<Iteration> end = derivation_->end_of_run(&wrong);
+  result->problems = std::move(wrong.problems);
+  result->findings = std::move(wrong.findings);
+  if (!end) return failed;
+  const auto give = [&](std::size_t i) {
+    if (const std::optional<StoreOutcome> outcome = stores_[i]->give(*end, 0))
+      failed[i] = outcome->error;
+  };
+  aside_.send_to_all(give);
+  lanes_.run(give);
+  aside_.await_all();
+  return failed;
+}
+
 void Pipeline::run(const std::function<void()>& first) {
   if (first) first();
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
@@ -445,10 +464,16 @@ void Pipeline::run(const std::function<void()>& first) {
     result.work = std::move(work);
     report(std::move(result));
   }
+  PipelineResult at_end;
+  const std::vector<std::string> failed = tell_end(&at_end);
   if (derivation_) derivation_->finish();
   ++unfinished_;
   PipelineResult closed = for_all(PipelineResult::Kind::closed, &PluginInstance::close);
+  closed.problems = std::move(at_end.problems);
+  for (std::size_t i = 0; i < failed.size(); ++i)
+    if (!failed[i].empty()) closed.outcomes[i].error = failed[i];
   if (checks_) closed.findings = checks_->finish();
+  for (Finding& each : at_end.findings) closed.findings.push_back(std::move(each));
   report(std::move(closed));
 }
 

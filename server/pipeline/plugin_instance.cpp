@@ -26,6 +26,7 @@ const std::pair<double, double>* StoreTakes::window_in(const Iteration& iteratio
 
 bool StoreTakes::is_due(const Iteration& iteration) const {
   if (period_) return window_in(iteration) != nullptr;
+  if (iteration.is_end) return false;
   if (due_) return is_in(iteration, due_);
   return events_.awaits_one() ? events_.one_happens(iteration) : iteration.number % every_ == 0;
 }

@@ -69,8 +69,8 @@ std::string StoreNode::why_too_often() const {
 }
 
 std::string StoreNode::process(const Iteration& iteration, std::size_t waiting) {
-  if (iteration.number <= progress_.done.load()) return "";  // had it from a server that has died
-  if (std::string why = why_not_again(iteration.number); !why.empty()) return why;
+  if (iteration.place() <= progress_.done.load()) return "";  // had it from a server that has died
+  if (std::string why = why_not_again(iteration.place()); !why.empty()) return why;
   progress_.tries.fetch_add(1);
   TracedTime time = traced(iteration.number);
   time.add_arrows_to(number_);
@@ -78,7 +78,7 @@ std::string StoreNode::process(const Iteration& iteration, std::size_t waiting) 
       watched(iteration.number, [&] { return plugin_->process(iteration, waiting); });
   store_published(&error);
   is_publishing_ = published_.has_value();
-  if (error.empty() && !is_publishing_) raise(&progress_.done, iteration.number);
+  if (error.empty() && !is_publishing_) raise(&progress_.done, iteration.place());
   return error;
 }
 

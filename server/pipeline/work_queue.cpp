@@ -41,6 +41,11 @@ void WorkQueue::delivered() {
   changed_.notify_one();
 }
 
+bool WorkQueue::is_abandoned() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return abandoned_;
+}
+
 void WorkQueue::abandon() {
   const std::lock_guard<std::mutex> lock(mutex_);
   abandoned_ = true;

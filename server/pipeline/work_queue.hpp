@@ -31,6 +31,7 @@ class WorkQueue final : public WaitingLine {
   void close();
   /// Nobody waits for what is expected.
   void abandon();
+  bool is_abandoned() const;
 
   // For the pipeline's thread
   /// Waits for the next; it is under way until finished(). False after the last.

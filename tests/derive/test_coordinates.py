@@ -97,6 +97,25 @@ def test_coordinates_that_ranks_write(tmp_path, mesh):
     assert same_bits(stored(tmp_path, "part"), whole["u"][:, :, np.abs(where - 5).argmin()])
 
 
+@pytest.mark.parametrize("ranks, servers, mesh", [(1, 1, RECTILINEAR), (3, 1, RECTILINEAR.replace("px", "nodes")), (4, 2, RECTILINEAR)])
+def test_ranges_of_coordinates_that_ranks_write(tmp_path, ranks, servers, mesh):
+    whole = fields(4)
+    nodes = np.concatenate([UNEVEN - 0.04, UNEVEN[-1:] + 0.04])
+    where = UNEVEN if "nodes" not in mesh else nodes[:-1] + np.diff(nodes) / 2
+    inside = (where >= 4) & (where <= 8)
+    rows = (Y ** 3).astype("f4").astype("f8")
+    derived = """<variable name="part" expr="u" select="x=400 cm:8 m"/><variable name="corner" expr="2*u" select="y=-1 m:30 m, x=400 cm:8 m"/>
+      <variable name="mean" expr="u" select="x=4 m:8 m" operation="mean" every="4"/><variable name="most" expr="u" select="x=4 m:8 m" reduce="max"/>
+      <variable name="none" expr="u" select="x=4 m:4.01 m"/>"""
+    log = write_arrays(tmp_path, text(derived, ranks, mesh, cores=f'{servers}" servers="{servers}'), by_rank(whole, ranks))
+    part = whole["u"][:, :, inside]
+    assert 2 < part.shape[2] < NX and same_bits(stored(tmp_path, "part"), part), log
+    assert same_bits(stored(tmp_path, "corner"), 2 * part[:, (rows >= -1) & (rows <= 30)])
+    assert same_bits(stored(tmp_path, "most"), part.max(axis=(1, 2)))
+    np.testing.assert_allclose(stored(tmp_path, "mean", "run-over-4.h5")[0], part.mean(axis=0), rtol=1e-12)
+    assert "nothing lies between 4 and 4.01 m" in warnings(tmp_path) if servers == 1 else True
+
+
 def test_a_place_that_moves_with_parameters(tmp_path):
     whole, places = fields(5), {("iy", i): i + 1 for i in range(5)}
     places |= {("at", i): at for i, at in enumerate((10.3, 13.1, 99.0, 15.5, 12.4))}

@@ -9,6 +9,7 @@ from leat_run import BUILD
 
 PAGE = (pathlib.Path(__file__).parents[2] / "docs/how-to/output-language.md").read_text()
 SNIPPETS = re.findall(r"```xml\n(.*?)```", PAGE, re.S)
+STORE = r"(?s)<store\b(?:[^>]*/>|.*?</store>)"
 AROUND = """<simulation name="heat"><data>
 <parameter name="t" type="double"/><time parameter="t" unit="days since 2000-01-01"/><parameter name="limit" type="double" value="1"/>
 <parameter name="z_probe" type="double"/><parameter name="iy" type="int"/><parameter name="ix" type="int"/>
@@ -24,10 +25,10 @@ AROUND = """<simulation name="heat"><data>
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
 def test_it_is_right(tmp_path, snippet):
-    stores = "".join(re.findall(r"<store\b[^>]*/>", snippet))
+    stores = "".join(re.findall(STORE, snippet))
     if 'name="out"' not in stores:
         stores += '<store name="out" type="hdf5"/>'
-    text = snippet if "<simulation" in snippet else AROUND.format(variables=re.sub(r"<store\b[^>]*/>", "", snippet), stores=stores)
+    text = snippet if "<simulation" in snippet else AROUND.format(variables=re.sub(STORE, "", snippet), stores=stores)
     (tmp_path / "page.xml").write_text(text)
     done = subprocess.run([BUILD / "bin/leat", "check", "page.xml"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and "warning" not in done.stderr, done.stderr

@@ -62,6 +62,10 @@ struct Iteration {
   std::map<std::uint32_t, std::pair<double, double>> windows{};
   /// By the number of a period of the XML: whether something is due by it in this iteration. Empty: nobody asks.
   std::vector<std::uint8_t> due{};
+  /// The run is over, and what is told then is in it, as every="last": it has the number of the last one, and comes behind that.
+  bool is_end = false;
+  /// Where it comes among others.
+  std::int64_t place() const noexcept { return number + (is_end ? 1 : 0); }
   /// What was written once, before: for stores that take such variables only.
   std::vector<Block> constants{};
 };

@@ -54,7 +54,7 @@ TEST(Every, HasAFormForNamesOfFiles) {
   EXPECT_EQ(in_file_name("1 mo"), "every-1mo");
   EXPECT_EQ(in_file_name("1 h for 5 d, then 3 h"), "every-1h-5d-3h");
   EXPECT_EQ(in_file_name("10 min wall"), "every-10min-wall");
-  EXPECT_EQ(in_file_name("last"), "every-last");
+  EXPECT_EQ(in_file_name("last"), "last");
 }
 
 TEST(Every, HasItsConditionBehindThePeriod) {

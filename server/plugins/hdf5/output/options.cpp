@@ -51,7 +51,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNames[] = {"file", "folder", "compression", "durability", "exists",
                                   "io",   kLayout,  kFileMode,     kDomains,     kSelectFile,
-                                  kFiles, kAppend,  kSplit};
+                                  kFiles, kAppend,  kSplit,        kOneRow};
 
 bool is_count(const std::string& text) {
   return !text.empty() && text.size() < 10 && text[0] != '0' &&
@@ -86,7 +86,7 @@ std::string why_no_option(const std::string& name, const std::string& value) {
            "\"; it has file, folder, compression, durability, append, exists, io, files, split, "
            "layout, file-mode, domains and select-file";
   if (name == "exists") return why_no_choice(name, value, "keep", "replace");
-  if (name == kAppend) return why_no_choice(name, value, "true", "false");
+  if (name == kAppend || name == kOneRow) return why_no_choice(name, value, "true", "false");
   if (name == kLayout) return why_no_choice(name, value, "leat", kDamarisLayout);
   if (name == kFileMode && !file_mode_from(value))
     return "option file-mode=\"" + value +

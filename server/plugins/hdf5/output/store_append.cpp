@@ -45,6 +45,10 @@ class HostOfDraft {
 
 FilePlace draft_of(const std::string& path) { return FilePlace(path).beside(".cut"); }
 
+bool has_one_row(const leat_run& run) {
+  return option(run.options, run.option_count, kOneRow) == "true";
+}
+
 std::string compression_in(const leat_run& run) {
   return option(run.options, run.option_count, "compression");
 }
@@ -99,7 +103,7 @@ void Store::expect_same_model() const {
 
 // Where it fails the next iteration tries again, and keeps no more.
 void Store::begin_to_append(std::int64_t iteration, const leat_iteration_data* data) {
-  if (!first_) first_ = iteration;
+  if (!first_) first_ = has_one_row(run_) ? 0 : iteration;
   try {
     expect_others(*first_);
     const hsize_t gone = keep_rows_before(*first_, data);

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""every="last" and every="run": what is told when the run is over, and <field>s of stores."""
+import os
+import signal
+
+import h5py
+import numpy as np
+import pytest
+from derived_run import fields, run, stored
+from leat_run import same_bits
+from test_restart import part_of_run
+
+LAST = """<variable name="u_last" expr="u" every="last"/><variable name="twice" expr="2*u" select="y=3" every="last" unit="K"/>
+<variable name="n_last" expr="n" every="last"/>"""
+RUN = '<variable name="u_mean" expr="u" operation="mean" every="run"/><variable name="u_max" expr="u" operation="max" every="run"/>'
+
+
+def check_last(folder, whole, iteration, time=None):
+    with h5py.File(folder / "run-last.h5") as file:
+        assert file["u_last"].shape == (1, *whole["u"].shape[1:]) and file["n_last"].dtype == "i4"
+        assert same_bits(file["u_last"][0], whole["u"][iteration]) and same_bits(file["twice"][0], 2 * whole["u"][iteration][3])
+        assert same_bits(file["n_last"][0], whole["n"][iteration])
+        assert file["iteration"][:].tolist() == [iteration]
+        name = "iteration" if time is None else "time"
+        assert file[name][:].tolist() == [iteration if time is None else time]
+        assert file["u_last"].attrs["cell_methods"].decode() == f"{name}: point"
+
+
+@pytest.mark.parametrize("ranks, servers", [(1, 1), (2, 1), (4, 2)])
+def test_the_last_iteration_and_the_whole_run(tmp_path, ranks, servers):
+    whole, times = fields(7), np.array([0.5, 1.0, 2.5, 3.0, 4.5, 5.0, 5.5])
+    log = run(tmp_path, LAST + RUN, whole, ranks, times, cores=f'{servers}" servers="{servers}')
+    check_last(tmp_path, whole, 6, 5.5)
+    with h5py.File(tmp_path / "run-over-run.h5") as file:
+        assert same_bits(file["u_max"][0], whole["u"].max(axis=0)) and len(file["u_max"]) == 1
+        steps = np.array([1.0, *np.diff(times) / 0.5])  # the first one stands for as much as the others are usually long
+        expected = sum(w * each for w, each in zip(steps, whole["u"])) / steps.sum()
+        np.testing.assert_allclose(file["u_mean"][0], expected, rtol=1e-13)
+        assert file["time_bnds"][0].tolist() == [0.5, 5.5] and file["u_mean"].attrs["cell_methods"] == b"time: mean"
+    assert same_bits(stored(tmp_path, "u"), whole["u"]) and "NOT" not in log, log
+
+
+def test_without_a_time_rows_have_iterations(tmp_path):
+    whole = fields(5)
+    run(tmp_path, LAST + RUN, whole)
+    check_last(tmp_path, whole, 4)
+    with h5py.File(tmp_path / "run-over-run.h5") as file:
+        assert file["iteration_bnds"][:].tolist() == [[0, 4]]
+        assert same_bits(file["u_max"][0], whole["u"].max(axis=0))
+
+
+def test_of_a_store_that_has_nothing_else_the_name_is_as_it_says(tmp_path):
+    whole = fields(3)
+    run(tmp_path, '<variable name="u_last" expr="u" every="last" store="end"/>', whole,
+        store='<store name="out" type="hdf5"/><store name="end" type="hdf5" file="end.h5" every="2"/>')
+    assert same_bits(stored(tmp_path, "u_last", "end.h5")[0], whole["u"][2])
+
+
+@pytest.mark.parametrize("moment", [3, 7])
+def test_a_server_that_is_killed_is_followed_by_one_that_has_the_same(tmp_path, moment):
+    """In the midst of the run; and behind the last iteration, when that is stored and the end is not."""
+    whole, times = fields(8), np.arange(8) + 1.0
+
+    def kill(run, iteration):
+        if iteration == moment:
+            for server in run.servers():
+                os.kill(server, signal.SIGKILL)
+
+    run(tmp_path, LAST + RUN, whole, 2, times, after=kill, sync=True)
+    check_last(tmp_path, whole, 7, 8.0)
+    with h5py.File(tmp_path / "run-over-run.h5") as file:
+        assert same_bits(file["u_max"][0], whole["u"].max(axis=0)) and len(file["u_max"]) == 1
+        assert file["time_bnds"][0].tolist() == [1.0, 8.0]
+
+
+@pytest.mark.parametrize("cuts", [[4], [2, 3]])
+def test_a_run_that_goes_on_has_one_row_of_its_own_end(tmp_path, cuts):
+    whole, times = fields(9), np.cumsum(np.full(9, 0.5))
+    for name, parts in (("one", [0, 9]), ("parts", [0, *cuts, 9])):
+        (tmp_path / name).mkdir()
+        for first, last in zip(parts, parts[1:]):
+            part_of_run(tmp_path / name, whole, times, first, last, derived=LAST + RUN)
+    check_last(tmp_path / "parts", whole, 8, 4.5)
+    with h5py.File(tmp_path / "one" / "run-over-run.h5") as one, h5py.File(tmp_path / "parts" / "run-over-run.h5") as parts:
+        for name in ("u_mean", "u_max", "time_bnds", "time", "iteration"):
+            assert same_bits(one[name][:], parts[name][:]), name
+
+
+FIELDS = """<store name="out" type="hdf5"/>
+<store name="small" type="hdf5" file="small.h5">
+  <field ref="u"/>
+  <field ref="u" operation="mean" every="2"/>
+  <field ref="v" name="v_row" select="y=2" store-type="float"/>
+  <field ref="more"/>
+</store>"""
+
+
+def test_a_store_says_which_fields_it_takes_of_those_that_are_declared_once(tmp_path):
+    whole = fields(4)
+    derived = """<group name="more" store="none"><variable name="a" expr="u+1"/><variable name="b" expr="v-1"/></group>
+      <variable name="free" expr="u"/>"""
+    run(tmp_path, derived, whole, store=FIELDS)
+    with h5py.File(tmp_path / "small.h5") as file:
+        assert {"u", "v_row", "more"} <= set(file) and not {"v", "free", "n", "u_mean"} & set(file)
+        assert same_bits(file["u"][:], whole["u"]) and same_bits(file["v_row"][:], whole["v"][:, 2].astype("f4"))
+        assert same_bits(file["more/a"][:], whole["u"] + 1) and same_bits(file["more/b"][:], whole["v"] - 1)
+    assert same_bits(stored(tmp_path, "u_mean", "small-over-2.h5"), (whole["u"][::2] + whole["u"][1::2]) / 2)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert {"u", "v", "n", "free"} <= set(file) and not {"v_row", "more"} & set(file)
