@@ -104,9 +104,10 @@ def test_ranges_of_coordinates_that_ranks_write(tmp_path, ranks, servers, mesh):
     where = UNEVEN if "nodes" not in mesh else nodes[:-1] + np.diff(nodes) / 2
     inside = (where >= 4) & (where <= 8)
     rows = (Y ** 3).astype("f4").astype("f8")
-    derived = """<variable name="part" expr="u" select="x=400 cm:8 m"/><variable name="corner" expr="2*u" select="y=-1 m:30 m, x=400 cm:8 m"/>
-      <variable name="mean" expr="u" select="x=4 m:8 m" operation="mean" every="4"/><variable name="most" expr="u" select="x=4 m:8 m" reduce="max"/>
-      <variable name="none" expr="u" select="x=4 m:4.01 m"/>"""
+    derived = """<variable name="part" expr="u" select="x=400 cm:8 m"/>
+      <variable name="corner" expr="2*u" select="y=-1 m:30 m, x=400 cm:8 m"/>
+      <variable name="mean" expr="u" select="x=4 m:8 m" operation="mean" every="4"/>
+      <variable name="most" expr="u" select="x=4 m:8 m" reduce="max"/><variable name="none" expr="u" select="x=4 m:4.01 m"/>"""
     log = write_arrays(tmp_path, text(derived, ranks, mesh, cores=f'{servers}" servers="{servers}'), by_rank(whole, ranks))
     part = whole["u"][:, :, inside]
     assert 2 < part.shape[2] < NX and same_bits(stored(tmp_path, "part"), part), log

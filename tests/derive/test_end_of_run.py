@@ -2,12 +2,13 @@
 """every="last" and every="run": what is told when the run is over, and <field>s of stores."""
 import os
 import signal
+import subprocess
 
 import h5py
 import numpy as np
 import pytest
 from derived_run import fields, run, stored
-from leat_run import same_bits
+from leat_run import BUILD, Run, data, same_bits, xml
 from test_restart import part_of_run
 
 LAST = """<variable name="u_last" expr="u" every="last"/><variable name="twice" expr="2*u" select="y=3" every="last" unit="K"/>
@@ -107,3 +108,26 @@ def test_a_store_says_which_fields_it_takes_of_those_that_are_declared_once(tmp_
     assert same_bits(stored(tmp_path, "u_mean", "small-over-2.h5"), (whole["u"][::2] + whole["u"][1::2]) / 2)
     with h5py.File(tmp_path / "run.h5") as file:
         assert {"u", "v", "n", "free"} <= set(file) and not {"v_row", "more"} & set(file)
+
+
+def test_of_a_run_that_is_killed_as_a_whole_the_end_is_that_of_its_last_whole_iteration(tmp_path):
+    made = xml('<layout name="row" type="double" dimensions="5" global="5" names="x"/><variable name="u" layout="row"/>'
+               '<variable name="u_last" expr="u" every="last"/><variable name="u_sum" expr="u" operation="accumulate" every="run"/>')
+    with Run(tmp_path, made, ranks=1) as run:
+        (rank,) = run.init()
+        for iteration in range(4):
+            if iteration == 2:
+                os.kill(run.server(), signal.SIGSTOP)
+            assert rank.write("u", 40, iteration).ok
+            rank.end()
+        assert rank.write("u", 40, 4).ok  # of an iteration that nobody has ended
+        run.kill_all()
+        done = subprocess.run([BUILD / "bin/leat", "recover", run.session], cwd=run.folder, env=run.environment, capture_output=True,
+                              text=True, timeout=60, check=False)
+        assert done.returncode in (0, 3), done.stdout + done.stderr
+    values = [data(5, "f8", iteration) for iteration in range(5)]
+    rows = stored(tmp_path, "iteration").tolist()
+    assert rows[:4] == [0, 1, 2, 3]
+    last = rows[-1]
+    assert same_bits(stored(tmp_path, "u_last", "run-last.h5")[0], values[last])
+    np.testing.assert_allclose(stored(tmp_path, "u_sum", "run-over-run.h5")[0], np.sum(values[:last + 1], axis=0), rtol=1e-13)

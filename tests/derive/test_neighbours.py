@@ -30,7 +30,8 @@ def test_values_between_two_places(tmp_path, ranks, servers, ghosts):
     derived = "".join(f'<variable name="part{i}" expr="u" select="{each}"/>' for i, each in enumerate(parts))
     derived += '<variable name="both" expr="u*u + v" select="x=12.3 m linear" store-type="float"/>'
     derived += '<variable name="mean" expr="u" select="x=12.3 m linear" operation="mean" every="3"/>'
-    log = write_arrays(tmp_path, text(derived, ranks, ghosts=ghosts, cores=f'{servers}" servers="{servers}'), by_rank(whole, ranks, ghosts=ghosts))
+    made = text(derived, ranks, ghosts=ghosts, cores=f'{servers}" servers="{servers}')
+    log = write_arrays(tmp_path, made, by_rank(whole, ranks, ghosts=ghosts))
     assert "not made" not in log and "nothing is selected" not in log, log
     for i, (select, expected) in enumerate(parts.items()):
         found = stored(tmp_path, f"part{i}")
@@ -47,7 +48,8 @@ def test_values_between_places_that_ranks_write_and_that_move(tmp_path):
     whole = fields(4)
     at = (5.0, 9.3, UNEVEN[6], 3.11)
     places = {("at", i): each for i, each in enumerate(at)} | {("iy", i): i for i in range(4)}
-    derived = '<variable name="probe" expr="u" select="y=iy, x=at m linear"/><variable name="probe_max" expr="probe" operation="max" every="4"/>'
+    derived = """<variable name="probe" expr="u" select="y=iy, x=at m linear"/>
+      <variable name="probe_max" expr="probe" operation="max" every="4"/>"""
     write_arrays(tmp_path, text(derived, 3, RECTILINEAR), by_rank(whole, 3, parameters=places))
     expected = np.array([between(whole["u"][i][i], UNEVEN, at[i], 0) for i in range(4)])
     np.testing.assert_allclose(stored(tmp_path, "probe"), expected, rtol=1e-13)
