@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "server/derive/evaluation.hpp"
@@ -60,14 +61,14 @@ void over_time(const char* name, model::Operation operation, const std::vector<d
 }
 
 void over_run(const char* name, model::SpaceOperation operation, const std::vector<double>& u) {
-  model::Derived derived;
-  derived.reduction.emplace().operation = operation;
-  derived.is_reduced = {1};
+  const auto derived = std::make_unique<model::Derived>();
+  derived->reduction = model::SpaceReduction{operation, {}};
+  derived->is_reduced = {1};
   Block block;
   block.extent[0] = block.global[0] = kElements;
   block.has_position = true;
   print_speed(name, median_seconds([&] {
-                SpaceReducer reducer(derived);
+                SpaceReducer reducer(*derived);
                 (void)reducer.add(block, [&](const Evaluation::Take& take) {
                   for (std::int64_t first = 0; first < kElements; first += Evaluation::kAtOnce)
                     take(first, u.data() + first, Evaluation::kAtOnce);
