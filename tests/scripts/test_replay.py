@@ -305,7 +305,7 @@ def test_the_file_of_one_node_is_refused_and_the_view_named(tmp_path):
     part = f"run.parts/{run.session}/rank000002.h5"
     said = replay(tmp_path, part, "s.py", code=1).stderr
     assert f"{part} has only what one node of several has written (2 of the 4 ranks of the run)" in said
-    assert f"replay the view of all nodes: {tmp_path / 'run.h5'}\n" in said
+    assert f"take the view of all nodes: {tmp_path / 'run.h5'}\n" in said
     replay(tmp_path, "run.h5", "s.py")
     (tmp_path / "run.h5").unlink()
     assert f"`leat view {tmp_path / 'run.parts' / run.session}` makes it" in replay(tmp_path, part, "s.py", code=1).stderr

@@ -83,6 +83,23 @@ def why_no_file(path):
     return "" if stat.S_ISREG(mode) else f"is a {kinds.get(stat.S_IFMT(mode), 'device')}, and no file"
 
 
+def opened(path, locks=True):
+    """An h5py.File for reading, as everybody opens one: HDF5 wants that all who have a file open in one process do it in the same way.
+    Without a lock where there are none, or where that is asked for."""
+    import h5py
+    if locks:
+        try:
+            return h5py.File(path, "r")
+        except OSError as error:
+            if not is_of_locks(error):
+                raise
+    return h5py.File(path, "r", locking=False)
+
+
+def is_of_locks(error):
+    return "lock" in str(error)
+
+
 def text_of(thing, name):
     """A text attribute; "" where there is none that can be read."""
     if name not in thing.attrs:

@@ -153,15 +153,18 @@ def _time_of(iteration):
     if time is None:  # a parameter of that name
         value = iteration.parameters.get("time")
         return {"time": value} if isinstance(value, (int, float)) else {}
-    if iteration.time is None:
-        return {}
-    made = xarray().Variable((), iteration.time, time.attributes)
+    return {} if iteration.time is None else {"time": time_variable(time, (), iteration.time)}
+
+
+def time_variable(time, dims, values):
+    """Of coordinates.Time: as dates, where it counts from one."""
+    made = xarray().Variable(dims, values, time.attributes)
     if time.counts_from_a_date:
         try:
             made = xarray().decode_cf(xarray().Dataset({"time": made}))["time"].variable
         except (ImportError, OverflowError, ValueError):  # a calendar that is not installed, or no date of it
             pass
-    return {"time": made}
+    return made
 
 
 def _expire(variables, names, number):

@@ -33,6 +33,7 @@ def main():
     from .stored_run import StoredRun
     try:
         run = StoredRun(options.file)
+        run.expect_variables()
         replay = Replay(run, options)
     except (CannotRead, OSError) as why:
         return _refuse(str(why))

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from ..files.reading import CannotRead, text_of
+from ..files.reading import CannotRead, is_of_locks, opened, text_of
 from ..files.tables import BlockTable, iterations_of, starts_of, table_of, times_of
 from .blocks import Array, Block, Product, array_of
 from .declare import node_of
@@ -18,38 +18,57 @@ _KINDS = {"i": "int", "f": "double", "S": "string"}
 class StoredRun:
     """A file of the hdf5 store, read-only; it may still be growing: what was whole when it was opened counts.
 
-    model: Model. iterations: numbers of those that are stored, in the order of the file.
+    model: Model. iterations: numbers of those that are stored, in the order of the file. complete: flags of these. parts: of a view, paths
+    of the files that it shows. protects: arrays that are read cannot be written to.
     """
 
-    def __init__(self, path):
-        self.file = _open(path)
-        _expect_parts(self.file, path)
+    def __init__(self, path, with_errors=False, protects=True):
+        """with_errors: also the variables in which the store says how far others are from what was written."""
+        self.file, self.protects = _open(path), protects
+        self.parts, have_locks = _parts_of(self.file, path)
+        if not have_locks:
+            self.file.close()
+            self.file = opened(path, locks=False)
         self._tables = {}
         said = {"simulation": text_of(self.file, "simulation"), **json.loads(text_of(self.file, "leat_run"))}
         self.model = Model.from_json(said, str(path))
         datasets = _datasets_in(self.file)
         self._stored = {name: StoredVariable(self, self.model.by_name[name], dataset) for name, dataset in datasets.items()
-                        if "leat_layout" in dataset.attrs and name in self.model.by_name and not self.model.by_name[name].is_of_errors}
-        if not self._stored:
-            raise CannotRead(f"{path} has no variables that could be replayed: its run has written nothing")
+                        if "leat_layout" in dataset.attrs and name in self.model.by_name
+                        and (with_errors or not self.model.by_name[name].is_of_errors)}
         self.model.by_name = {name: stored.variable for name, stored in self._stored.items()}
-        self._parameters = {text_of(d, "leat_parameter"): _values_of(d) for d in datasets.values() if "leat_parameter" in d.attrs}
-        self.model.parameters = {name: _KINDS[values.dtype.kind] for name, values in self._parameters.items()}
+        self.parameters = {text_of(d, "leat_parameter"): _values_of(d) for d in datasets.values() if "leat_parameter" in d.attrs}
+        self.model.parameters = {name: _KINDS[values.dtype.kind] for name, values in self.parameters.items()}
         self._times = times_of(self.file) if self.model.time else None
         self.iterations = iterations_of(self.file).tolist()
-        self._complete = self.table("", "iteration_complete")[:len(self.iterations)]
+        complete = self.table("", "iteration_complete")
+        self.complete = np.ones(0, "i1") if complete is None else complete[:len(self.iterations)]
 
     def close(self):
         self.file.close()
 
+    @property
+    def variables(self):
+        """{name: StoredVariable} of those that are in the file."""
+        return self._stored
+
+    @property
+    def times(self):
+        """The simulation's, by row; None where it has said none."""
+        return None if self._times is None else self._times[:len(self.iterations)]
+
+    def expect_variables(self):
+        if not self._stored:
+            raise CannotRead(f"{self.file.filename} has no variables that could be replayed: its run has written nothing")
+
     def iteration(self, row):
         """That of self.iterations[row]."""
-        parameters = {name: value for name, values in self._parameters.items()
+        parameters = {name: value for name, values in self.parameters.items()
                       if (value := _parameter_value(values[row])) is not None}
         order = sorted(self._stored.values(), key=lambda v: (not v.variable.time_varying, v.variable.number))
         here = {v.variable.name: v for v in order if v.is_in(row)}
         time = None if self._times is None else _parameter_value(self._times[row])
-        return StoredIteration(self.model, self.iterations[row], bool(self._complete[row]), parameters, here, row, time)
+        return StoredIteration(self.model, self.iterations[row], bool(self.complete[row]), parameters, here, row, time)
 
     def published(self, number):
         """What was made of the iteration: [({"<source>/<name>": Product}, whether plugins made it there)], first what they did; what
@@ -101,7 +120,7 @@ class StoredVariable:
             variable.dtype = np.dtype("f8")
         self._rows = variable.time_varying
         self._written = self._table("_written")
-        self._blocks = None  # a single one is all that each iteration has
+        self._blocks = self._extents = None  # a single block is all that each iteration has
         if "leat_blocks" in data.attrs:
             self._take_blocks()
 
@@ -127,19 +146,86 @@ class StoredVariable:
         shapes = self._table("_global")
         if shapes is not None:
             shape = [int(n) for n in (shapes[row] if self._rows else shapes[()])]
-        return self._values(self._at(row, tuple(slice(0, n) for n in shape)))
+        return self.values(self._at(row, tuple(slice(0, n) for n in shape)))
+
+    @property
+    def largest(self):
+        """The shape of the largest iteration, or of the largest block where there is a table of these. The dataset may be larger, where it
+        shares a dimension with one that grows."""
+        own = self._data.shape[1:] if self._rows or self.has_table else self._data.shape
+        table = self._table("_global") if self.layout == "global" else self._extents
+        if table is None or self.layout == "varying" or not table.size:
+            return tuple(own)
+        found = table[:].reshape(-1, table.shape[-1])
+        found = found[self.has_blocks()[:len(found)]] if self.has_table else found
+        return tuple(int(n) for n in np.maximum(found.max(axis=0, initial=0), 0))
+
+    @property
+    def length(self):
+        """Of the dataset's first dimension."""
+        return self._data.shape[0] if self._data.shape else 1
+
+    @property
+    def has_extents(self):
+        """Its blocks are of differing shapes."""
+        return self._extents is not None
+
+    def dimensions(self):
+        """Names of the dataset's dimensions, as the file has them."""
+        return [dim.label or (dim[0].name.rpartition("/")[2] if len(dim) else f"{self.variable.name}_{d}")
+                for d, dim in enumerate(self._data.dims)]
+
+    def rows(self, rows, rest):
+        """Of several rows the part that the slices `rest` cut; fill values for rows that the dataset does not have."""
+        end = self._data.shape[0]
+        if rows and rows[-1] < end and rows == list(range(rows[0], rows[0] + len(rows))):
+            return self.values((slice(rows[0], rows[-1] + 1), *rest))
+        shape = [len(range(*each.indices(extent))) for each, extent in zip(rest, self._data.shape[1:])]
+        made = np.full((len(rows), *shape), self.variable.fill, self.variable.dtype)
+        for place, row in enumerate(rows):
+            if row < end:
+                made[place] = self.values((row, *rest))
+        return made
+
+    @property
+    def has_table(self):
+        """The first dimension of the dataset is one of blocks, or of their elements; else of iterations, or there is none."""
+        return self._blocks is not None
+
+    def owners(self):
+        """{what: array}: whose each entry of that dimension is: "rank", "number", "iteration", and of an amr mesh "level"."""
+        table = self._blocks
+        said = {"rank": table.ranks, "number": table.numbers}
+        if self._rows:
+            each = [here.stop - here.start for here in map(table.records, range(len(self._run.iterations)))]
+            said["iteration"] = np.repeat(self._run.iterations, each)
+        if table.levels is not None:
+            said["level"] = table.levels
+        if self.layout == "varying":
+            said = {what: np.repeat(values, np.diff(self._starts)[:len(values)]) for what, values in said.items()}
+        return {what: values[:self._data.shape[0]] for what, values in said.items()}
+
+    def has_blocks(self):
+        """For each entry of that dimension, whether it is one of this variable: others that share the table may have a block there."""
+        if self.layout == "varying":
+            return np.ones(self._data.shape[0], bool)
+        has = self._has[:self._data.shape[0]].copy()
+        for row in range(len(self._run.iterations) if self._rows else 0):
+            if not self.is_in(row):
+                has[self._blocks.records(row)] = False
+        return has
 
     def blocks(self, row):
         """Blocks of the other variables, by rank and block."""
         if self._blocks is None:
-            return [_block(0, 0, self._values(self._at(row, ())))]
+            return [_block(0, 0, self.values(self._at(row, ())))]
         return sorted(self._in_table(self._blocks.records(row)), key=lambda b: (b.rank, b.block))
 
     def _in_table(self, here):
         """Of these blocks those that it has."""
         is_list, table = self.layout == "varying", self._blocks
         first = int(self._starts[here.start]) if is_list else here.start
-        data = self._values(slice(first, int(self._starts[here.stop]) if is_list else here.stop))
+        data = self.values(slice(first, int(self._starts[here.stop]) if is_list else here.stop))
         extents = None if self._extents is None else self._extents[here]
         for at in np.flatnonzero(self._has[here]):
             at, record = int(at), here.start + int(at)
@@ -152,13 +238,13 @@ class StoredVariable:
                 block.level, block.position = int(table.levels[record]), tuple(map(int, table.lows[record]))
             yield block
 
-    def _values(self, at):
-        """As the run had them, but for what packing has made of them."""
+    def values(self, at):
+        """Of the dataset at this index, as the run had them, but for what packing has made of them."""
         values = np.asarray(self._data[at])
         if self.variable.is_packed:
             scale, offset = (np.asarray(self._data.attrs[name]).item() for name in ("scale_factor", "add_offset"))
             values = np.where(values == self._missing, np.nan, values * scale + offset)
-        return _read_only(values)
+        return _read_only(values) if self._run.protects else values
 
     def _at(self, row, rest):
         return ((row,) if self._rows else ()) + rest
@@ -238,41 +324,47 @@ def _open(path):
     except OSError as error:
         raise CannotRead(f"cannot read {path}: {error.strerror}") from None
     if not h5py.is_hdf5(path):
-        raise CannotRead(f"{path} is no HDF5 file; replay reads what a store of type \"hdf5\" has written")
-    file = h5py.File(path, "r")
+        raise CannotRead(f"{path} is no HDF5 file; what a store of type \"hdf5\" has written can be read")
+    file = opened(path)
     if text_of(file, "leat_layout") == "damaris":
         raise CannotRead(f'{path} is the file of one iteration, of a store with layout="damaris"; replay reads those of a store without '
                       "that option, which have the whole run")
+    if "leat_view" in file.attrs and int(file.attrs.get("leat_node_ranks", 0)) != int(file.attrs["ranks"]):
+        raise CannotRead(_part_of(file, path))
     if "leat_run" not in file.attrs:
         raise CannotRead(f"{path} is an HDF5 file, but not of a store of Leat: it has no attribute \"leat_run\"")
-    if "leat_view" in file.attrs:
-        raise CannotRead(_part_of(file, path))
     return file
 
 
 def _part_of(file, path):
-    """Of one node's file: what to replay in its place. Its blocks lie in slots, which only the view puts where they belong."""
+    """Of a file of one node, or of servers that share it: what to take in its place. Its blocks lie in slots, which only the view puts
+    where they belong."""
     parts = os.path.dirname(os.path.abspath(path))
     view = os.path.normpath(os.path.join(parts, "..", "..", text_of(file, "leat_view")))
-    what = (f"{path} has only what one node of several has written ({int(file.attrs['leat_node_ranks'])} of the "
-            f"{int(file.attrs['ranks'])} ranks of the run); replay the view of all nodes: ")
-    return what + (view if os.path.exists(view) else f"`leat view {parts}` makes it, {view}")
+    ranks = f"{int(file.attrs['leat_node_ranks'])} of the {int(file.attrs['ranks'])} ranks" if "leat_node_ranks" in file.attrs else "a part"
+    return (f"{path} has only what one node of several has written ({ranks} of the run); take the view of all nodes: "
+            + (view if os.path.exists(view) else f"`leat view {parts}` makes it, {view}"))
 
 
-def _expect_parts(file, path):
-    """Of a view: HDF5 shows fill values for a part that it cannot open."""
+def _parts_of(file, path):
+    """Paths of the files that a view shows, and whether they can be opened with locks; CannotRead where one cannot be opened at all, for
+    which HDF5 shows fill values."""
     import h5py
     if "leat_parts" not in file.attrs:
-        return
-    folder, parts = os.path.dirname(os.path.abspath(path)), set()
+        return [], True
+    folder, parts, have_locks = os.path.dirname(os.path.abspath(path)), set(), True
     file.visititems(lambda _, found: parts.update(source.file_name for source in found.virtual_sources())
                     if isinstance(found, h5py.Dataset) and found.is_virtual else None)
-    for part in sorted(parts - {"."}):  # that is the view itself
+    paths = [os.path.join(folder, part) for part in sorted(parts - {"."})]  # that is the view itself
+    for part in paths:
         try:
-            h5py.File(os.path.join(folder, part), "r").close()
+            h5py.File(part, "r").close()
         except OSError as error:
-            raise CannotRead(f"{path} is a view, and its part {part} cannot be read: {error}. The view and the folder of its parts "
-                          "belong together; `leat view` makes one of the parts that are there") from None
+            if not is_of_locks(error):
+                raise CannotRead(f"{path} is a view, and its part {os.path.relpath(part, folder)} cannot be read: {error}. The view and "
+                                 "the folder of its parts belong together; `leat view` makes one of the parts that are there") from None
+            have_locks = False
+    return paths, have_locks
 
 
 def _datasets_in(file):
