@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unstructured meshes and particles: the blocks of all ranks of this server as one grid."""
+import math
+
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData, vtkUnstructuredGrid
@@ -27,12 +29,17 @@ class _Blocks:
         """{key: [columns]} of those that have all coordinates."""
         axes = [self.of(self._iteration.model.variables[number]) for number in mesh.coordinates]
         keys = sorted(set.intersection(*map(set, axes)))
-        return {key: [axis[key].reshape(len(axis[key]), -1) if len(axes) == 1 else axis[key].reshape(-1) for axis in axes] for key in keys}
+        return {key: [_rows(axis[key]) if len(axes) == 1 else axis[key].reshape(-1) for axis in axes] for key in keys}
 
 
 def _numbers(values):
     """For a vtkCellArray, in memory of VTK: it makes of this array one of another type on the same memory, and NumPy's would be gone."""
     return numpy_to_vtk(values, deep=1)
+
+
+def _rows(values):
+    """Of a rank without particles too."""
+    return values.reshape(len(values), math.prod(values.shape[1:]))
 
 
 def _joined(parts):
@@ -49,7 +56,7 @@ def _add_fields(blocks, attributes, variables, counts, what, leave_out):
         if any(part is None or len(np.atleast_1d(part)) != n for part, n in zip(parts, counts.values())):
             leave_out(variable, f"it has other blocks than the {what} of its mesh, or other numbers of values in them")
             continue
-        attributes.AddArray(vtk_array(_joined([part.reshape(len(part), -1) for part in parts]).squeeze(), array_name(variable)))
+        attributes.AddArray(vtk_array(_joined(list(map(_rows, parts))).squeeze(), array_name(variable)))
 
 
 def particles_of(mesh, variables, iteration, leave_out):

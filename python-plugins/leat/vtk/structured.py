@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uniform, rectilinear and curvilinear meshes as VTK's grids. One grid has what this server has of the whole; where variables have no
 global shape each block is a grid of its own."""
+import math
+
 import numpy as np
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkImageData, vtkMultiBlockDataSet, vtkRectilinearGrid, vtkStructuredGrid
@@ -116,7 +118,7 @@ class _Grid:
 def points_of(columns):
     """vtkPoints of one array for each axis; of one that has rows of three without a copy."""
     values = columns[0] if len(columns) == 1 else np.stack(columns, -1)
-    values = values.reshape(len(values), -1)
+    values = values.reshape(len(values), math.prod(values.shape[1:]))
     if values.shape[1] < 3:
         values = np.pad(values, ((0, 0), (0, 3 - values.shape[1])))
     points = vtkPoints()
