@@ -213,6 +213,9 @@ def test_blocks_are_found_by_rank_and_number(files):
     sizes, several = run[1]["sizes"], run[1]["several"]
     assert list(sizes) == [0, 1, 2] == sizes.ranks and len(sizes) == 3
     assert same_bits(sizes[1], sizes[1, 0]) and sizes.joined().shape == (9, 3)
+    assert same_bits(np.asarray(sizes), np.concatenate(list(sizes.values()))) and np.max(run[1]["energy"]) == max(run[1]["energy"].values())
+    with pytest.raises(ValueError, match=r'"patches" of iteration 8: blocks of the shapes \(3, 2\), \(3, 3\) are not one array'):
+        run[8]["patches"].joined()
     assert list(several) == several.owners and same_bits(several[1, 0], dict(several.items())[1, 0])
     with pytest.raises(KeyError, match=r'"several" of iteration 1 has 3 blocks of rank 0: say which, as \[0, 0\] or \[0, 1\]'):
         several[0]

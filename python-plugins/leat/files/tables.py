@@ -44,6 +44,15 @@ def times_of(file):
     return file[beside] if beside else None
 
 
+def periods_of(file):
+    """The dataset of the begin and the end of the period that each row is over; None where rows are of single iterations."""
+    for axis in (times_of(file), table_of(file, "", "iteration", is_scale=True)):
+        name = "" if axis is None else text_of(axis, "bounds")
+        if name and is_dataset(file.get(name)):
+            return file[name]
+    return None
+
+
 def starts_of(counts):
     """Where each of several pieces begins that lie one behind the other, and where all end; a negative count is none."""
     return np.concatenate([[0], np.cumsum(np.maximum(counts, 0), dtype="i8")])

@@ -43,6 +43,10 @@ class Blocks(Mapping):
             shapes = sorted({array.shape for array in arrays})
             raise ValueError(f"{self._what}: blocks of the shapes {', '.join(map(str, shapes[:4]))} are not one array") from None
 
+    def __array__(self, dtype=None, copy=None):
+        """For NumPy's functions it is joined()."""
+        return np.asarray(self.joined(), dtype)
+
     def __getitem__(self, key):
         found = [owner for owner in self._arrays if owner == key or owner[0] == key]
         if len(found) == 1:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known of a run without reading its arrays: which iterations and variables, parameters, attributes."""
+import functools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,15 +42,23 @@ class Described:
     mesh: str
     is_global: bool
     is_constant: bool
-    iterations: list
+    iterations: list = field(repr=False)
     attributes: dict = field(repr=False, default_factory=dict)
+
+    def is_in(self, number):
+        """Whether it has values in this iteration."""
+        return self.is_constant or number in self._numbers
+
+    @functools.cached_property
+    def _numbers(self):
+        return frozenset(self.iterations)
 
 
 @dataclass
 class Facts:
-    """Of a file as it was at one moment. iterations: numbers, in the file's order; complete: flags of these. times, parameters: values of
-    each; None and {} where there are none. tables: names of variables that lie in the file as
-    lists of blocks. parts_folder: "" or where a view has its files."""
+    """Of a file as it was at one moment. iterations: numbers, in the file's order; complete: flags of these. times, periods, parameters:
+    values of each; None, None and {} where there are none. tables: names of variables that lie in the file as lists of blocks.
+    parts_folder: "" or where a view has its files."""
     model: Model
     simulation: str
     session: str
@@ -59,6 +68,7 @@ class Facts:
     iterations: list
     complete: list
     times: object
+    periods: object
     parameters: dict
     variables: dict
     tables: set
@@ -67,12 +77,20 @@ class Facts:
     lost: object
     parts_folder: str
 
+    @functools.cached_property
+    def rows(self):
+        """{number of an iteration: its row}"""
+        return {number: row for row, number in enumerate(self.iterations)}
+
     def row_of(self, number, file):
         """The row of an iteration; NotThere."""
-        try:
-            return self.iterations.index(number)
-        except ValueError:
-            raise NotThere(f"iteration {number} is not in {file}{self._near(number)}") from None
+        if number not in self.rows:
+            raise NotThere(f"iteration {number} is not in {file}{self._near(number)}")
+        return self.rows[number]
+
+    @property
+    def incomplete(self):
+        return [number for number, whole in zip(self.iterations, self.complete) if not whole]
 
     def _near(self, number):
         if not self.iterations:
@@ -104,7 +122,7 @@ def facts_of(stored):
     times = stored.times
     return Facts(
         stored.model, stored.model.simulation, text_of(file, "session"), int(file.attrs.get("ranks", 0)), text_of(file, "leat_xml"), said,
-        stored.iterations, [bool(flag) for flag in stored.complete], None if times is None else np.asarray(times, "f8"),
+        stored.iterations, [bool(flag) for flag in stored.complete], None if times is None else np.asarray(times, "f8"), stored.periods,
         {name: _texts(values[:len(stored.iterations)]) for name, values in stored.parameters.items()},
         {name: _described(stored, each) for name, each in sorted(stored.variables.items(), key=lambda item: item[1].variable.number)},
         {name for name, each in stored.variables.items() if each.has_table},
@@ -148,8 +166,8 @@ def _described(stored, each):
         shape = (None, *each.largest) if dims == 1 + len(each.largest) else (None,) * dims
     else:
         shape = (None,) * dims if each.has_extents else each.largest
-    rows = range(len(stored.iterations))
-    iterations = [stored.iterations[row] for row in rows if each.is_in(row)]
+    rows = each.rows_with_it()
+    iterations = stored.iterations if rows.all() else [stored.iterations[row] for row in np.flatnonzero(rows)]
     return Described(variable.name, variable.dtype, tuple(d.name for d in variable.dimensions), shape, variable.unit,
                      variable.attributes.get("long_name", ""), variable.mesh.name if variable.mesh else "", is_global,
                      not variable.has_rows, iterations, dict(variable.attributes))

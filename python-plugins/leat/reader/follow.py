@@ -57,8 +57,7 @@ class Following:
         new = [number for number in self._run.iterations if number not in self._told and (self._after is None or number > self._after)]
         if is_over or not self._run.is_view:
             return new
-        whole = {number for number in self._run.iterations if self._run[number].complete}
-        now, last = time.monotonic(), max(whole, default=-1)
+        now, last = time.monotonic(), max(set(self._run.iterations).difference(self._run.incomplete), default=-1)
         return [number for number in new if number <= last or now - self._seen.setdefault(number, now) > _HELD_BACK]
 
     def _wait(self, until):

@@ -35,7 +35,7 @@ def read_held(source, facts, names, number):
 
 def iteration_of(facts, number, held):
     """scripting's Iteration of what is held, for what scripts make of one: datasets, meshes."""
-    row = facts.iterations.index(number)
+    row = facts.rows[number]
     time = None if facts.times is None or np.isnan(facts.times[row]) else float(facts.times[row])
     return StoredIteration(facts.model, number, facts.complete[row], parameters_at(facts, row), dict(held), row, time)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One iteration of a stored run: `run[k]`."""
+import warnings
+
 import numpy as np
 
 from ..scripting.coordinates import beside
@@ -16,13 +18,16 @@ class Iteration:
     the same time.
 
     number: of the iteration. complete: False where a rank had died or something could not be stored. time: of the simulation, in the
-    unit of <time>; None where it said none. parameters: {name: value} of the XML's parameters at the end of the iteration."""
+    unit of <time>; None where it said none. parameters: {name: value} of the XML's parameters at the end of the iteration. period: in a
+    file of what is over time its (begin, end), times or numbers of iterations: then the time is the middle, and the iteration the last
+    one; else None."""
 
     def __init__(self, run, facts, source, number):
         self._run, self._facts, self._source, self.number = run, facts, source, number
-        row = facts.iterations.index(number)
+        row = facts.rows[number]
         self.complete = facts.complete[row]
         self.parameters = parameters_at(facts, row)
+        self.period = None if facts.periods is None else tuple(facts.periods[row].tolist())
         self.time = None if facts.times is None or np.isnan(facts.times[row]) else float(facts.times[row])
 
     def __getitem__(self, name):
@@ -35,11 +40,11 @@ class Iteration:
         return held.whole(0) if variable.is_global else Blocks(name, self.number, held.blocks(0))
 
     def __contains__(self, name):
-        return name in self._facts.variables and self._has(self._facts.variables[name])
+        return name in self._facts.variables and self._facts.variables[name].is_in(self.number)
 
     def keys(self):
         """Names of the variables that are in this iteration."""
-        return [name for name, variable in self._facts.variables.items() if self._has(variable)]
+        return [name for name, variable in self._facts.variables.items() if variable.is_in(self.number)]
 
     def __iter__(self):
         return iter(self.keys())
@@ -94,18 +99,15 @@ class Iteration:
         needed = {variable.name for variable in with_places(self._facts.model, shown)}
         needed.update(self._facts.model.variables[number].name for number in (*mesh.coordinates, *mesh.cells))
         held = read_held(self._source, self._facts, [each for each in needed if each in self], self.number)
-        return _wrapped(grid_of(mesh, shown, iteration_of(self._facts, self.number, held), self._leave_out))
-
-    def _leave_out(self, variable, why):
-        import warnings
-        warnings.warn(f'variable "{variable.name}" is not in the data set: {why}', stacklevel=4)
-
-    def _has(self, variable):
-        return variable.is_constant or self.number in variable.iterations
+        left_out = []
+        grid = grid_of(mesh, shown, iteration_of(self._facts, self.number, held), lambda *what: left_out.append(what))
+        for variable, why in left_out:
+            warnings.warn(f'variable "{variable.name}" is not in the data set: {why}', stacklevel=2)
+        return _wrapped(grid)
 
     def _expect(self, name):
         variable = self._facts.variable(name, self._run.file)
-        if not self._has(variable):
+        if not variable.is_in(self.number):
             raise NotThere(f'variable "{name}" was not written in iteration {self.number}, but in: {spoken(variable.iterations)}')
         return variable
 

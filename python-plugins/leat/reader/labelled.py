@@ -24,7 +24,7 @@ def _of_rows(source, facts, variable):
     first = variable.iterations[0] if variable.iterations else facts.iterations[0]
     known = facts.variables
     here = [name for name in beside(facts.model, [variable.name])
-            if name in known and (known[name].is_constant or first in known[name].iterations)]
+            if name in known and known[name].is_in(first)]
     held = read_held(source, facts, [variable.name, *here], first)
     one = iteration_of(facts, first, held).dataset([variable.name], "xarray")[0][variable.name]
     if variable.is_constant:

@@ -42,6 +42,11 @@ class Run:
         return list(self._facts.iterations)
 
     @property
+    def incomplete(self):
+        """Numbers of those that lack something: a rank had died, or something could not be stored."""
+        return self._facts.incomplete
+
+    @property
     def variables(self):
         """{name: what is known of it}, in the order of the XML: see leat.reader.facts.Described."""
         return dict(self._facts.variables)
@@ -99,7 +104,7 @@ class Run:
         return Iteration(self, self._facts, self._source, number)
 
     def __contains__(self, key):
-        return key in self._facts.variables or key in self._facts.iterations
+        return key in self._facts.variables or key in self._facts.rows
 
     def __iter__(self):
         return (self[number] for number in self.iterations)

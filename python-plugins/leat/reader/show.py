@@ -11,8 +11,7 @@ _MOST_VALUES = 8
 def screen_of_run(run, facts):
     lost = {None: "", 0: ", nothing was lost"}.get(facts.lost, f", {counted(facts.lost or 0, 'write')} lost")
     lines = [f"{run.file}: {facts.simulation}, {counted(facts.ranks, 'rank')}, {run.state}{lost}"]
-    incomplete = [number for number, whole in zip(facts.iterations, facts.complete) if not whole]
-    about = f" (not complete: {spoken(incomplete)})" if incomplete else ""
+    about = f" (not complete: {spoken(facts.incomplete)})" if facts.incomplete else ""
     lines.append(f"  iterations  {len(facts.iterations)}{': ' if facts.iterations else ''}"
                  f"{spoken(facts.iterations) if facts.iterations else ''}{about}")
     if facts.times is not None and len(facts.times):

@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from ..files.reading import CannotRead, is_of_locks, opened, text_of
-from ..files.tables import BlockTable, iterations_of, starts_of, table_of, times_of
+from ..files.tables import BlockTable, iterations_of, periods_of, starts_of, table_of, times_of
 from .blocks import Array, Block, Product, array_of
 from .declare import node_of
 from .iteration import Iteration
@@ -56,6 +56,12 @@ class StoredRun:
     def times(self):
         """The simulation's, by row; None where it has said none."""
         return None if self._times is None else self._times[:len(self.iterations)]
+
+    @property
+    def periods(self):
+        """Of files that are over time: (begin, end) of each row; else None."""
+        periods = periods_of(self.file)
+        return None if periods is None else periods[:len(self.iterations)]
 
     def expect_variables(self):
         if not self._stored:
@@ -140,6 +146,14 @@ class StoredVariable:
             return True
         return row < len(self._written) and bool(self._written[row])
 
+    def rows_with_it(self):
+        """For each row, whether it was written in that iteration."""
+        rows = np.ones(len(self._run.iterations), bool)
+        if self._rows and self._written is not None:
+            flags = self._written[:len(rows)]
+            rows[:len(flags)], rows[len(flags):] = flags != 0, False
+        return rows
+
     def whole(self, row):
         """The array of a variable with a global shape."""
         shape = self._data.shape[1:] if self._rows else self._data.shape
@@ -210,9 +224,8 @@ class StoredVariable:
         if self.layout == "varying":
             return np.ones(self._data.shape[0], bool)
         has = self._has[:self._data.shape[0]].copy()
-        for row in range(len(self._run.iterations) if self._rows else 0):
-            if not self.is_in(row):
-                has[self._blocks.records(row)] = False
+        for row in np.flatnonzero(~self.rows_with_it()):
+            has[self._blocks.records(int(row))] = False
         return has
 
     def blocks(self, row):
