@@ -56,16 +56,16 @@ def expect(it, ranks=2):
 class Follower(threading.Thread):
     """Follows a run, and compares each iteration when it comes."""
 
-    def __init__(self, path, **options):
+    def __init__(self, path, check=expect, **options):
         super().__init__()
-        self.path, self.options, self.numbers, self.error, self.state = path, options, [], None, ""
+        self.path, self.check, self.options, self.numbers, self.error, self.state = path, check, options, [], None, ""
         self.start()
 
     def run(self):
         try:
             run = leat.open(self.path, wait=LIMIT)
             for it in run.follow(**self.options):
-                expect(it)
+                self.check(it)
                 self.numbers.append(it.number)
             self.state = run.state
         except Exception as error:
@@ -73,7 +73,7 @@ class Follower(threading.Thread):
 
     def await_numbers(self, numbers):
         until = time.monotonic() + LIMIT
-        while self.numbers != list(numbers):
+        while self.numbers[:len(numbers)] != list(numbers):
             assert self.error is None and time.monotonic() < until, (self.error, self.numbers)
             time.sleep(0.01)
 
@@ -156,6 +156,45 @@ def test_iterations_of_several_servers_come_when_all_have_stored_them(tmp_path, 
             time.sleep(0.3)
         run.finish()
         assert follower.ended().error is None and follower.numbers == list(range(10)) and follower.state == "ended"
+
+
+def stored_rows(path):
+    with h5py.File(path) as file:
+        return len(file["iteration"])
+
+
+def test_a_node_that_dies_does_not_keep_the_others_from_being_followed(tmp_path):
+    with NodesRun(tmp_path, xml(DATA), NODES) as run:
+        ranks = run.init()
+        seen = []
+
+        def check(it):
+            seen.append((it.number, it.complete, list(it["atoms"])))
+            T = data(ROWS * COLUMNS, "f8", seed(it.number, 0)).reshape(ROWS, COLUMNS)
+            assert same_bits(it["T"][:ROWS], T)
+
+        follower = Follower(tmp_path / "run.h5", check)
+        before, until = 0, time.monotonic() + LIMIT
+        while len(seen) < 3:  # with a view that is made now and then
+            assert time.monotonic() < until and follower.error is None
+            iterate(ranks, [before])
+            before += 1
+            time.sleep(0.2)
+        (part,) = tmp_path.glob("run.parts/*/rank000001.h5")
+        while stored_rows(part) < before:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        server = run.server_of(1)
+        os.kill(server, signal.SIGSTOP)
+        ranks[1].kill()
+        os.kill(server, signal.SIGKILL)
+        iterate(ranks[:1], range(before, before + 5))
+
+        assert [answer.ok for answer in run.finalize(ranks[:1])]
+        assert follower.ended().error is None and follower.state == "unfinished"
+        assert seen == [(n, True, [0, 1]) for n in range(before)] + [(n, False, [0]) for n in range(before, before + 5)]
+        for left in [*run.segments(), *(path for runtime in run.all_runtimes for path in runtime.iterdir())]:
+            left.unlink()
 
 
 def opened(path, iterations):

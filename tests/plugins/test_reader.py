@@ -2,6 +2,7 @@
 """leat.open(): every value of every form of a variable is what h5py says, to the last bit, whatever files the run was written as."""
 import os
 import pathlib
+import pickle
 import random
 import subprocess
 import sys
@@ -208,6 +209,24 @@ def test_arrays_are_the_callers(files, how):
     assert blocks_of[0].base is None or blocks_of[0].base.nbytes == blocks_of[0].nbytes
 
 
+@pytest.mark.parametrize("how", ["one", "view"])
+def test_other_processes_read_what_they_are_given(files, how):
+    run = reader.open(files[how])
+    code = ("import pickle, sys; run, it, lazy = pickle.load(sys.stdin.buffer); "
+            "sys.stdout.buffer.write(pickle.dumps((run[5]['large'], it['atoms'][1], lazy[2].values)))")
+    done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps((run, run[5], run["large"])), capture_output=True, check=True,
+                          env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+    for there, here in zip(pickle.loads(done.stdout), (run[5]["large"], run[5]["atoms"][1], run["large"][2].values)):
+        assert same_bits(there, here)
+
+
+def test_an_iteration_is_a_mapping(files):
+    it = reader.open(files["one"])[1]
+    assert list(it) == list(it.keys()) and len(it) == len(list(it)) and "odd" in it and "late" not in it and it.get("late") is None
+    assert dict(it)["large"].shape == (120, 300)
+    assert it != reader.open(files["one"])[1] and it in {it}
+
+
 def test_blocks_are_found_by_rank_and_number(files):
     run = reader.open(files["one"])
     sizes, several = run[1]["sizes"], run[1]["several"]
@@ -376,6 +395,29 @@ def test_what_is_no_table_is_said(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     said = message(lambda: run[10].table(), ImportError)
     assert said.startswith("a table is a pandas.DataFrame: ") and "-m pip install pandas" in said
+
+
+LACKING = """import sys, leat
+sys.modules.update(dict.fromkeys(sys.argv[2:]))
+try:
+    eval(sys.argv[1])
+except ImportError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("code, lacks, words", [
+    ("leat.open(FILE)", ["h5py"], "files are read with h5py: "),
+    ("leat.open(FILE)['large']", ["xarray"], 'run["large"] is an xarray.DataArray; without xarray there is run[30]["large"]: '),
+    ("leat.open(FILE)[1].dataset()", ["xarray"], "dataset() is an xarray.Dataset: "),
+    ("leat.open(FILE)[1].table('energy')", ["pandas"], "a table is a pandas.DataFrame: ")])
+def test_what_this_python_lacks_is_said_and_nothing_else_needs_it(files, tmp_path, code, lacks, words):
+    def run(expression):
+        return subprocess.run([sys.executable, "-c", LACKING, expression.replace("FILE", repr(str(files["one"]))), *lacks], text=True,
+                              capture_output=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(PACKAGE)}).stdout
+    said = run(code)
+    assert said.startswith(words) and f"pip install {lacks[0]}" in said
+    assert lacks == ["h5py"] or run("print(leat.open(FILE)[1]['large'].shape)") == "(120, 300)\n"
 
 
 IMPORTS = """import sys, leat

@@ -287,6 +287,31 @@ leat.finalize()
         assert file["iteration"][:].tolist() == [1] and file["blocks"][0].tolist() == [1] * 8
 
 
+def test_what_a_simulation_has_stored_is_read_by_the_same_package(python, tmp_path):
+    """Of pip, and in the same process; all that it lists is there."""
+    (tmp_path / "py.xml").write_text(XML.format(layouts=""))
+    run(python, tmp_path, """
+import leat
+import numpy as np
+names = [name for name in dir(leat) if not name.startswith("_")]
+assert {"init", "write", "open", "Context", "client"} <= set(names), names
+for name in names:
+    getattr(leat, name)
+leat.init("py.xml")
+leat.set("n", 2)
+leat.set("title", "text")
+for i in range(3):
+    leat.write("grid", np.full((2, 3), float(i)))
+    leat.end_iteration()
+leat.finalize()
+numbers = []
+for it in leat.open("py.h5").follow(timeout=60):
+    numbers.append(it.number)
+    assert it["grid"][0].tolist() == [[it.number] * 3] * 2 and it.parameters["title"] == "text"
+assert numbers == [0, 1, 2] and leat.open("py.h5").state == "ended"
+""")
+
+
 def test_each_c_call_has_its_python_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/api/leat.h").read_text()))
     # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks, `with` the end.

@@ -14,10 +14,12 @@ def open(path, wait=0):
     seconds it waits for a file that is not there yet, as that of a run that begins.
     FileNotFoundError, or leat.CannotRead for what is no file of Leat, or a part of one, with what to open in its place; ImportError where
     this Python has no h5py."""
-    from ..files.reading import CannotRead, why_no_h5py
-    why = why_no_h5py()
-    if why:
-        raise ImportError(why.replace("--interpreter ", ""))
+    try:
+        import h5py  # noqa: F401
+    except ImportError as error:
+        from .needs import lacks
+        raise lacks("files are read with h5py", "h5py", error) from None
+    from ..files.reading import CannotRead
     from .found import file_of
     from .run import Run
     until = _time.monotonic() + wait

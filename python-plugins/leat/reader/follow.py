@@ -7,7 +7,7 @@ from .facts import counted
 
 _LOOK, _LOOK_AT_WRITER = 0.05, 0.5  # seconds between two looks at the time of the file, and at who writes it
 _GONE = 5.0        # so long nobody writes, or lives, before the run counts as over: a server that dies is followed by another one
-_HELD_BACK = 10.0  # so long an iteration of a view may wait for the other servers
+_HELD_BACK = 10.0  # so long an iteration may wait for the servers that have not stored it: then, in a view that is newer, it is given
 
 
 class Following:
@@ -16,7 +16,7 @@ class Following:
     def __init__(self, run, timeout, after):
         self._run, self._timeout, self._after = run, timeout, after
         self._told, self._seen = set(), {}  # _seen: {number: since when it is there and waits}
-        self._stamp = self._gone_since = None
+        self._stamp = self._gone_since = self._refreshed = None
 
     def go(self):
         until = time.monotonic() + self._timeout
@@ -37,7 +37,7 @@ class Following:
         stamp = self._stamp_now()
         if stamp != self._stamp:
             self._run.refresh()
-            self._stamp = stamp
+            self._stamp, self._refreshed = stamp, time.monotonic()
 
     def _stamp_now(self):
         try:
@@ -52,13 +52,14 @@ class Following:
         return max(since, untouched) > _GONE
 
     def _ready(self, is_over):
-        """Numbers to tell. Of a view some servers may have an iteration and others not yet: it waits for them, or for a later one that all
-        have."""
+        """Numbers to tell. A view may have an iteration of some servers, and of others not yet, or not when it was made: it waits for a
+        view in which all have it, or a later one."""
         new = [number for number in self._run.iterations if number not in self._told and (self._after is None or number > self._after)]
         if is_over or not self._run.is_view:
             return new
-        now, last = time.monotonic(), max(set(self._run.iterations).difference(self._run.incomplete), default=-1)
-        return [number for number in new if number <= last or now - self._seen.setdefault(number, now) > _HELD_BACK]
+        last = max(set(self._run.iterations).difference(self._run.incomplete), default=-1)
+        return [number for number in new
+                if number <= last or self._refreshed - self._seen.setdefault(number, self._refreshed) > _HELD_BACK]
 
     def _wait(self, until):
         began = time.monotonic()

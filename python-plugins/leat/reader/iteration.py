@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """One iteration of a stored run: `run[k]`."""
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 
 from ..scripting.coordinates import beside
+from ..scripting.datasets import xarray
 from ..vtk.meshes import grid_of, with_places
 from .blocks import Blocks, levels_of
 from .facts import NotThere, spoken
 from .held import iteration_of, parameters_at, read_held
+from .needs import lacks
 from .show import screen_of_iteration
 from .table import frame_of, names_for
 
 
-class Iteration:
-    """An iteration as it is in the file. It reads what is asked for, each time that it is asked, and keeps nothing. Threads may use it at
-    the same time.
+class Iteration(Mapping):
+    """An iteration as it is in the file: {name of a variable: its values}. It reads what is asked for, each time that it is asked, and
+    keeps nothing. Threads may use it at the same time.
 
     number: of the iteration. complete: False where a rank had died or something could not be stored. time: of the simulation, in the
     unit of <time>; None where it said none. parameters: {name: value} of the XML's parameters at the end of the iteration. period: in a
@@ -42,25 +45,25 @@ class Iteration:
     def __contains__(self, name):
         return name in self._facts.variables and self._facts.variables[name].is_in(self.number)
 
-    def keys(self):
-        """Names of the variables that are in this iteration."""
-        return [name for name, variable in self._facts.variables.items() if variable.is_in(self.number)]
-
     def __iter__(self):
-        return iter(self.keys())
+        return (name for name, variable in self._facts.variables.items() if variable.is_in(self.number))
 
     def __len__(self):
-        return len(self.keys())
+        return sum(1 for _ in self)
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # not by what is in the file
 
     def _ipython_key_completions_(self):
-        return self.keys()
+        return list(self)
 
     def dataset(self, *names):
         """An xarray.Dataset of these variables, or of all, as a script sees them: with coordinates, units, and for blocks the ranks that
         wrote them. All of it is read at once. ImportError where xarray is not there."""
+        if xarray() is None:
+            raise lacks("dataset() is an xarray.Dataset", "xarray", "it is not installed")
         for name in names:
             self._expect(name)
-        names = names or self.keys()
+        names = names or list(self)
         more = [name for name in beside(self._facts.model, names) if name in self]
         held = read_held(self._source, self._facts, dict.fromkeys([*names, *more]), self.number)
         return iteration_of(self._facts, self.number, held).dataset(names, "xarray")[0]
@@ -95,7 +98,7 @@ class Iteration:
             if self._facts.variables[each].mesh != name:
                 on = self._facts.variables[each].mesh
                 raise ValueError(f'variable "{each}" is not on the mesh "{name}"' + (f', but on "{on}"' if on else ", but on none"))
-        shown = [self._facts.model.by_name[each] for each in variables or self.keys() if self._facts.variables[each].mesh == name]
+        shown = [self._facts.model.by_name[each] for each in variables or self if self._facts.variables[each].mesh == name]
         needed = {variable.name for variable in with_places(self._facts.model, shown)}
         needed.update(self._facts.model.variables[number].name for number in (*mesh.coordinates, *mesh.cells))
         held = read_held(self._source, self._facts, [each for each in needed if each in self], self.number)
@@ -119,8 +122,7 @@ def _expect_vtk():
     try:
         import vtkmodules.vtkCommonDataModel  # noqa: F401
     except ImportError as error:
-        from ..scripting.interpreters import without
-        raise ImportError("a mesh is a data set of VTK: " + without("vtk", error, "{}")) from None
+        raise lacks("a mesh is a data set of VTK", "vtk", error) from None
 
 
 def _wrapped(grid):

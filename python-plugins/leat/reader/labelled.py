@@ -6,14 +6,14 @@ from ..scripting.coordinates import ITERATION, beside
 from ..scripting.datasets import time_variable, xarray
 from .facts import NotThere
 from .held import iteration_of, read_held
+from .needs import lacks
 
 
 def array_over_iterations(source, facts, variable, file):
     if xarray() is None:
-        from ..scripting.interpreters import without
         number = facts.iterations[-1] if facts.iterations else 0
-        raise ImportError(f'run["{variable.name}"] is an xarray.DataArray: ' + without("xarray", "there is none", "{}")
-                          + f'. Without it: run[{number}]["{variable.name}"]')
+        raise lacks(f'run["{variable.name}"] is an xarray.DataArray; without xarray there is run[{number}]["{variable.name}"]', "xarray",
+                    "it is not installed")
     if not facts.iterations or not (variable.is_constant or variable.iterations):
         raise NotThere(f'nothing of variable "{variable.name}" is stored in {file} yet')
     return _of_blocks(source, variable) if variable.name in facts.tables else _of_rows(source, facts, variable)
@@ -60,6 +60,11 @@ def _of_iterations(facts):
 
 
 def _lazy(array):
+    from xarray.core import indexing
+    return indexing.LazilyIndexedArray(_backend(array))
+
+
+def _backend(array):
     from xarray.backends import BackendArray
     from xarray.core import indexing
 
@@ -69,7 +74,10 @@ def _lazy(array):
 
         def __getitem__(self, key):
             return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, array.read)
-    return indexing.LazilyIndexedArray(Stored())
+
+        def __reduce__(self):
+            return _backend, (array,)
+    return Stored()
 
 
 class _Rows:

@@ -29,8 +29,8 @@ def screen_of_run(run, facts):
 def screen_of_iteration(iteration, facts):
     time = "" if iteration.time is None else f", time {iteration.time:g} {facts.model.time.unit if facts.model.time else ''}".rstrip()
     head = f"iteration {iteration.number}{time}{'' if iteration.complete else ', not complete'}"
-    rows = [_row_of(facts.variables[name], facts, with_iterations=False) for name in iteration.keys()]
-    return "\n".join([head, *_table(rows, "keys()")])
+    rows = [_row_of(facts.variables[name], facts, with_iterations=False) for name in iteration]
+    return "\n".join([head, *_table(rows, "list(...)")])
 
 
 def _row_of(variable, facts, with_iterations=True):

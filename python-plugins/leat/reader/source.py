@@ -40,6 +40,10 @@ class Source:
         self.path = os.fspath(path)
         self._lock, self._stored, self._stamps, self._is_closed = threading.RLock(), None, None, False
 
+    def __reduce__(self):
+        """In another process it is what that one has of the file."""
+        return source_of, (self.path,)
+
     def close(self):
         """Lets go of the file; the next read opens it."""
         with self._lock:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..vtk.meshes import POINTS
+from .needs import lacks
 
 
 def frame_of(held, what):
@@ -78,5 +79,4 @@ def _pandas():
         import pandas
         return pandas
     except ImportError as error:
-        from ..scripting.interpreters import without
-        raise ImportError("a table is a pandas.DataFrame: " + without("pandas", error, "{}")) from None
+        raise lacks("a table is a pandas.DataFrame", "pandas", error) from None
