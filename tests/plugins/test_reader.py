@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import xarray
 from leat_plugin import Plugin, array, mesh, variable
-from leat_run import same_bits
+from leat_run import BUILD, same_bits
 from nodes import Nodes, leat
 from stored_blocks import stored_blocks
 from test_resumed import TIME, VARIABLES, blocks, parameters, start, step
@@ -439,3 +439,47 @@ def test_the_package_lists_what_it_has_and_imports_nothing_before(tmp_path):
     helped = subprocess.run([sys.executable, "-c", "import leat; help(leat); help(leat.open)"], capture_output=True, text=True,
                             cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(PACKAGE)}, stdin=subprocess.DEVNULL)
     assert helped.returncode == 0 and 'what a store of type "hdf5" has written' in helped.stdout, helped.stderr
+
+
+READS = """import sys, leat
+try:
+    print(leat.open(sys.argv[1])[5]["large"].tobytes().hex())
+except leat.CannotRead as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("how", ["one", "view"])
+def test_on_a_file_system_without_locks_nothing_is_invented(files, how):
+    """HDF5 shows fill values for parts of a view whose lock it cannot take."""
+    def said(**more):
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "LD_PRELOAD": str(BUILD / "lib/no_locks.so"), **more}
+        return subprocess.run([sys.executable, "-c", READS, files[how]], capture_output=True, text=True, check=True, env=environment).stdout
+    with h5py.File(files["one"]) as judge:
+        wanted = judge["large"][NUMBERS.index(5)].tobytes().hex() + "\n"
+    assert said(HDF5_USE_FILE_LOCKING="FALSE") == wanted
+    without = said()
+    assert without == wanted if how == "one" else "set HDF5_USE_FILE_LOCKING=FALSE in the environment before this Python starts" in without
+
+
+LIMITED = """import resource, sys, leat
+resource.setrlimit(resource.RLIMIT_NOFILE, (40, int(sys.argv[2])))
+try:
+    print(leat.open(sys.argv[1])["u"].values.tobytes().hex())
+except leat.CannotRead as error:
+    print(error)
+"""
+
+
+def test_a_view_of_more_files_than_may_be_open_is_read_or_refused(tmp_path):
+    """HDF5 shows fill values for those that it cannot open."""
+    plugin = Plugin(tmp_path, [variable("u", "f8", ["x"], **{"global": 1})], simulation="run", options={"split": "1"})
+    for i in range(60):
+        plugin.must(i, plugin.block(0, (3,), i, position=[0], **{"global": (3,)}))
+    plugin.finish()
+
+    def said(most):
+        return subprocess.run([sys.executable, "-c", LIMITED, tmp_path / "run.h5", str(most)], capture_output=True, text=True, check=True,
+                              env={**os.environ, "PYTHONPATH": str(PACKAGE)}).stdout
+    assert said(4096) == np.stack([array((3,), "f8", i) for i in range(60)]).tobytes().hex() + "\n"
+    assert "is a view of 60 files, and this process may not have so many open" in said(70)

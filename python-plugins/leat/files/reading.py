@@ -7,6 +7,8 @@ import stat
 import sys
 import traceback
 
+_SPARE_FILES = 16
+
 
 class CannotRead(Exception):
     """The text says why."""
@@ -83,17 +85,27 @@ def why_no_file(path):
     return "" if stat.S_ISREG(mode) else f"is a {kinds.get(stat.S_IFMT(mode), 'device')}, and no file"
 
 
-def opened(path, locks=True):
+def opened(path):
     """An h5py.File for reading, as everybody opens one: HDF5 wants that all who have a file open in one process do it in the same way.
-    Without a lock where there are none, or where that is asked for."""
+    Without a lock where there are none."""
     import h5py
-    if locks:
-        try:
-            return h5py.File(path, "r")
-        except OSError as error:
-            if not is_of_locks(error):
-                raise
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        if not is_of_locks(error):
+            raise
     return h5py.File(path, "r", locking=False)
+
+
+def may_open(count):
+    """Whether this process may have so many more files open; the limit is raised as far as that is allowed and needed."""
+    needed = len(os.listdir("/proc/self/fd")) + count + _SPARE_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and needed > soft:
+        if hard != resource.RLIM_INFINITY and needed > hard:
+            return False
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    return True
 
 
 def is_of_locks(error):

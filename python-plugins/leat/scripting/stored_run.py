@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run that the hdf5 store has written, as scripts saw it; docs/design/plugin-abi.md says what such a file has."""
 import json
-import os
 
 import numpy as np
 
-from ..files.reading import CannotRead, is_of_locks, opened, text_of
+from ..files.opening import datasets_in, parts_of, run_file
+from ..files.reading import CannotRead, text_of
 from ..files.tables import BlockTable, iterations_of, periods_of, starts_of, table_of, times_of
 from .blocks import Array, Block, Product, array_of
 from .declare import node_of
@@ -24,15 +24,18 @@ class StoredRun:
 
     def __init__(self, path, with_errors=False, protects=True):
         """with_errors: also the variables in which the store says how far others are from what was written."""
-        self.file, self.protects = _open(path), protects
-        self.parts, have_locks = _parts_of(self.file, path)
-        if not have_locks:
+        self.file, self.protects, self._tables = run_file(path), protects, {}
+        try:
+            self.parts = parts_of(self.file, path)
+            self._look_around(path, with_errors)
+        except BaseException:
             self.file.close()
-            self.file = opened(path, locks=False)
-        self._tables = {}
+            raise
+
+    def _look_around(self, path, with_errors):
         said = {"simulation": text_of(self.file, "simulation"), **json.loads(text_of(self.file, "leat_run"))}
         self.model = Model.from_json(said, str(path))
-        datasets = _datasets_in(self.file)
+        datasets = datasets_in(self.file)
         self._stored = {name: StoredVariable(self, self.model.by_name[name], dataset) for name, dataset in datasets.items()
                         if "leat_layout" in dataset.attrs and name in self.model.by_name
                         and (with_errors or not self.model.by_name[name].is_of_errors)}
@@ -324,73 +327,6 @@ class StoredIteration(Iteration):
             raise LookupError(f'ctx.blocks("{name}"): a file has the whole array of a variable with a global shape; which rank '
                               "wrote which part of it, and the ghosts, are not stored, so they cannot be replayed")
         return self._here[name].blocks(self._row)
-
-
-def _open(path):
-    try:
-        import h5py
-    except ImportError as error:
-        from .interpreters import without
-        raise CannotRead("the file is read with h5py: " + without("h5py", error, "--interpreter {}")) from None
-    try:
-        open(path, "rb").close()
-    except OSError as error:
-        raise CannotRead(f"cannot read {path}: {error.strerror}") from None
-    if not h5py.is_hdf5(path):
-        raise CannotRead(f"{path} is no HDF5 file; what a store of type \"hdf5\" has written can be read")
-    file = opened(path)
-    if text_of(file, "leat_layout") == "damaris":
-        raise CannotRead(f'{path} is the file of one iteration, of a store with layout="damaris"; replay reads those of a store without '
-                      "that option, which have the whole run")
-    if "leat_view" in file.attrs and int(file.attrs.get("leat_node_ranks", 0)) != int(file.attrs["ranks"]):
-        raise CannotRead(_part_of(file, path))
-    if "leat_run" not in file.attrs:
-        raise CannotRead(f"{path} is an HDF5 file, but not of a store of Leat: it has no attribute \"leat_run\"")
-    return file
-
-
-def _part_of(file, path):
-    """Of a file of one node, or of servers that share it: what to take in its place. Its blocks lie in slots, which only the view puts
-    where they belong."""
-    parts = os.path.dirname(os.path.abspath(path))
-    view = os.path.normpath(os.path.join(parts, "..", "..", text_of(file, "leat_view")))
-    ranks = f"{int(file.attrs['leat_node_ranks'])} of the {int(file.attrs['ranks'])} ranks" if "leat_node_ranks" in file.attrs else "a part"
-    return (f"{path} has only what one node of several has written ({ranks} of the run); take the view of all nodes: "
-            + (view if os.path.exists(view) else f"`leat view {parts}` makes it, {view}"))
-
-
-def _parts_of(file, path):
-    """Paths of the files that a view shows, and whether they can be opened with locks; CannotRead where one cannot be opened at all, for
-    which HDF5 shows fill values."""
-    import h5py
-    if "leat_parts" not in file.attrs:
-        return [], True
-    folder, parts, have_locks = os.path.dirname(os.path.abspath(path)), set(), True
-    file.visititems(lambda _, found: parts.update(source.file_name for source in found.virtual_sources())
-                    if isinstance(found, h5py.Dataset) and found.is_virtual else None)
-    paths = [os.path.join(folder, part) for part in sorted(parts - {"."})]  # that is the view itself
-    for part in paths:
-        try:
-            h5py.File(part, "r").close()
-        except OSError as error:
-            if not is_of_locks(error):
-                raise CannotRead(f"{path} is a view, and its part {os.path.relpath(part, folder)} cannot be read: {error}. The view and "
-                                 "the folder of its parts belong together; `leat view` makes one of the parts that are there") from None
-            have_locks = False
-    return paths, have_locks
-
-
-def _datasets_in(file):
-    """By name. Not what is in /VTKHDF: those are second names of variables."""
-    import h5py
-    names = []
-    for top in file:
-        if top == "VTKHDF" or not isinstance(file.get(top, getlink=True), h5py.HardLink):
-            continue
-        names.append(top)
-        if isinstance(file[top], h5py.Group):
-            file[top].visit(lambda name, top=top: names.append(f"{top}/{name}"))
-    return {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
 
 
 def _values_of(parameter):
