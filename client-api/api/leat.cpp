@@ -554,6 +554,18 @@ LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {
   });
 }
 
+LEAT_API leat_status leat_set_ints(const char* parameters, const int64_t* values) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.parameters().set_integers(call, parameters, {values});
+  });
+}
+
+LEAT_API leat_status leat_set_ints_list(const char* parameters, const leat_list* values) {
+  return guarded("leat_set_ints", [&](Session& session, Call& call) {
+    return session.parameters().set_integers(call, parameters, list_of(values));
+  });
+}
+
 LEAT_API leat_status leat_set_double(const char* parameter, double value) {
   return guarded(__func__, [&](Session& session, Call& call) {
     return session.parameters().set_real(call, parameter, value);

@@ -54,6 +54,8 @@ LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat
  * dimensions. */
 LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block, const leat_list* extent);
 LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block, const leat_list* position);
+/* leat_set_ints with a count, which is checked. Errors: ARGUMENT when there are not as many as names. */
+LEAT_API leat_status leat_set_ints_list(const char* parameters, const leat_list* values);
 LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level, const leat_list* position);
 
 /* What leat_split and leat_init_mpi of leat_mpi.h, of the Fortran module leat_mpi and of Python are built on: the processes of a communicator,

@@ -67,4 +67,10 @@ inline leat_status after_collective(std::int32_t ranks = 0) {
   return check(leat_after_collective(ranks));
 }
 
+/// Gives several integer parameters, "nx,ny,i0", their values for this rank.
+inline leat_status set_ints(const char* parameters, Extents values) {
+  const leat_list list = list_of(values);
+  return check(leat_set_ints_list(parameters, &list));
+}
+
 }  // namespace leat

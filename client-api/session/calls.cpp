@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/text.hpp"
@@ -19,6 +20,18 @@ using shm::EventKind;
 
 const char* kind_name(std::uint32_t kind) {
   return kind == kInteger ? "int" : kind == kReal ? "double" : "string";
+}
+
+// "nx, ny": without the blanks around each.
+std::vector<std::string> names_in(std::string_view text) {
+  std::vector<std::string> names(1);
+  for (const char each : text) {
+    if (each == ',')
+      names.emplace_back();
+    else if (each != ' ')
+      names.back() += each;
+  }
+  return names;
 }
 
 }  // namespace
@@ -114,6 +127,23 @@ Status ParameterCalls::set_integer(const Call& call, const char* name, std::int6
   if (!allowed) return failures_.complain(call, allowed.error(), name);
   parameters_.set(parameter, value);
   return push(call, EventKind::set_integer, parameter, static_cast<std::uint64_t>(value));
+}
+
+Status ParameterCalls::set_integers(const Call& call, const char* names, const NumberList& values) {
+  const auto refuse = [&](std::string why) {
+    return failures_.complain(call, {Status::ERROR_ARGUMENT, std::move(why)}, names ? names : "");
+  };
+  if (!names || !values.numbers)
+    return refuse(!names ? "the parameters' names are NULL" : "the values are NULL");
+  const std::vector<std::string> all = names_in(names);
+  if (values.count >= 0 && static_cast<std::size_t>(values.count) != all.size())
+    return refuse("\"" + std::string(names) + "\" names " + counted(all.size(), "parameter") +
+                  ", and there are " + counted(static_cast<std::uint64_t>(values.count), "value"));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Status status = set_integer(call, all[i].c_str(), values.numbers[i]);
+    if (status != Status::OK) return status;
+  }
+  return Status::OK;
 }
 
 Status ParameterCalls::set_real(const Call& call, const char* name, double value) {

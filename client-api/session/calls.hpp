@@ -32,6 +32,8 @@ class ParameterCalls {
                  Failures& failures);
 
   Status set_integer(const Call& call, const char* name, std::int64_t value);
+  /// Of names with commas between, in their order.
+  Status set_integers(const Call& call, const char* names, const NumberList& values);
   Status set_real(const Call& call, const char* name, double value);
   Status set_text(const Call& call, const char* name, const std::string& value);
   /// `*value` is untouched after an error.

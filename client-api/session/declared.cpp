@@ -56,6 +56,12 @@ void ParameterTable::set_steered(std::uint32_t parameter, const shm::SteeredValu
   }
 }
 
+namespace {
+
+constexpr const char* kExtent = "dimension";
+
+}  // namespace
+
 LayoutTable::LayoutTable(const shm::Catalogue& catalogue, const std::string& config)
     : catalogue_(catalogue), config_(config), layouts_(catalogue.layouts().size()) {
   for (const shm::ParameterRecord& p : catalogue_.parameters()) {
@@ -107,14 +113,14 @@ bool LayoutTable::depends_on(const shm::LayoutRecord& layout,
   return false;
 }
 
-bool LayoutTable::evaluate_into(const shm::LayoutRecord& layout, shm::ProgramRef program,
-                                std::int64_t* out, Error* error) const {
+bool LayoutTable::evaluate_into(const shm::LayoutRecord& layout, const char* what,
+                                shm::ProgramRef program, std::int64_t* out, Error* error) const {
   const auto ops = catalogue_.program(program);
   const ExpressionValue result =
       evaluate(ops.data(), ops.size(), {values_.data(), set_.data(), values_.size()});
   *out = result.value;
   if (result.fault == ExpressionFault::none && result.value >= 0) return true;
-  std::string why = "is " + std::to_string(result.value) + ", but no extent can be negative";
+  std::string why = "is " + std::to_string(result.value) + ", and cannot be negative";
   if (result.fault == ExpressionFault::unset_parameter) {
     const std::string name(catalogue_.text(catalogue_.parameters()[result.index].name));
     why = "needs parameter \"" + name + "\", which has no value: give it one in " + config_ +
@@ -124,7 +130,7 @@ bool LayoutTable::evaluate_into(const shm::LayoutRecord& layout, shm::ProgramRef
   }
   *error = Error{Status::ERROR_SHAPE, "layout \"" + std::string(catalogue_.text(layout.name)) +
                                           "\" (" + std::string(catalogue_.text(layout.where)) +
-                                          "): the dimension \"" +
+                                          "): the " + what + " \"" +
                                           std::string(catalogue_.text(program.text)) + "\" " + why};
   return false;
 }
@@ -134,7 +140,7 @@ bool LayoutTable::has_global(std::uint32_t index, const std::int64_t* extents, E
   for (const shm::DimensionRecord& each : catalogue_.dimensions_of(layout)) {
     std::int64_t here = 0;
     const std::int64_t wanted = *extents++;
-    if (!evaluate_into(layout, each.global, &here, error)) return false;
+    if (!evaluate_into(layout, kExtent, each.global, &here, error)) return false;
     if (here == wanted) continue;
     const std::string name(catalogue_.text(layout.name));
     *error = {Status::ERROR_SHAPE,
@@ -156,15 +162,29 @@ const LayoutShape* LayoutTable::shape(std::uint32_t index, Error* error) {
   const auto dimensions = catalogue_.dimensions_of(layout);
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     const shm::DimensionRecord& dimension = dimensions[d];
-    if (!dimension.varying && !evaluate_into(layout, dimension.extent, &shape.extent[d], error)) {
-      return nullptr;
-    }
-    if (layout.has_global && !evaluate_into(layout, dimension.global, &shape.global[d], error)) {
-      return nullptr;
-    }
+    const auto into = [&](const char* what, shm::ProgramRef program, std::int64_t* out) {
+      return evaluate_into(layout, what, program, out, error);
+    };
+    if (!dimension.varying && !into(kExtent, dimension.extent, &shape.extent[d])) return nullptr;
+    if (layout.has_global && !into(kExtent, dimension.global, &shape.global[d])) return nullptr;
   }
   shape.generation = generation_;
   return &shape;
+}
+
+bool LayoutTable::says_position(std::uint32_t index) const noexcept {
+  const auto dimensions = catalogue_.dimensions_of(catalogue_.layouts()[index]);
+  return !dimensions.empty() && dimensions[0].position.count > 0;
+}
+
+bool LayoutTable::position(std::uint32_t index, std::array<std::int64_t, kMaxDims>* position,
+                           Error* error) const {
+  const shm::LayoutRecord& layout = catalogue_.layouts()[index];
+  const auto dimensions = catalogue_.dimensions_of(layout);
+  for (std::size_t d = 0; d < dimensions.size(); ++d)
+    if (!evaluate_into(layout, "position", dimensions[d].position, &(*position)[d], error))
+      return false;
+  return true;
 }
 
 namespace {

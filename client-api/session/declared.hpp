@@ -81,6 +81,10 @@ class LayoutTable {
   /// Computed at most once per change. Null, with `*error` filled, when a parameter has no value or
   /// an extent cannot be.
   const LayoutShape* shape(std::uint32_t layout, Error* error);
+  /// Where the first block of a rank lies, if the XML says it; with the same errors.
+  bool says_position(std::uint32_t layout) const noexcept;
+  bool position(std::uint32_t layout, std::array<std::int64_t, kMaxDims>* position,
+                Error* error) const;
 
   bool is_set_to(std::uint32_t parameter, std::int64_t value) const noexcept {
     return set_[parameter] != 0 && values_[parameter] == value;
@@ -96,8 +100,9 @@ class LayoutTable {
 
  private:
   bool is_certain(const shm::LayoutRecord& layout, Error* error) const;
-  bool evaluate_into(const shm::LayoutRecord& layout, shm::ProgramRef program, std::int64_t* out,
-                     Error* error) const;
+  /// `what` it is, for messages.
+  bool evaluate_into(const shm::LayoutRecord& layout, const char* what, shm::ProgramRef program,
+                     std::int64_t* out, Error* error) const;
 
   shm::Catalogue catalogue_;
   std::string config_;

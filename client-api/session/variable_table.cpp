@@ -132,9 +132,15 @@ const BlockShape* VariableTable::shape(std::uint32_t variable, BlockState& state
                                        bool column_major) {
   if (known_shape(state)) return &state.shape;
   const LayoutShape* layout = layouts_.shape(states_[variable].layout, error);
+  if (!layout) return nullptr;
   BlockShape shape;
-  if (!layout || !declared(variable).fill(&shape, *layout, state.facts, column_major, error))
-    return nullptr;
+  BlockFacts facts = state.facts;
+  const bool is_first = &state == &states_[variable].first;
+  if (is_first && !facts.has_position && layouts_.says_position(states_[variable].layout)) {
+    if (!layouts_.position(states_[variable].layout, &facts.position, error)) return nullptr;
+    facts.has_position = true;
+  }
+  if (!declared(variable).fill(&shape, *layout, facts, column_major, error)) return nullptr;
   state.shape = shape;
   state.shape_generation = layouts_.generation();
   return &state.shape;

@@ -74,10 +74,9 @@ int main(int count, char** words) {
   start(plates[1], rank * rows, rows); /* the plate's edges keep their temperature */
 
   /* region set-up */
-  const int64_t position[2] = {rank * rows, 0};
+  const int64_t part[2] = {rows, rank * rows};
   failed = leat_init_mpi(words[1], simulation) != LEAT_OK;
-  leat_set_int("rows", rows);
-  leat_set_position("temperature", 0, position);
+  leat_set_ints("rows,before", part);
   /* end region */
 
   /* region restart */

@@ -55,8 +55,7 @@ def main(config, steps):
     T = start(rank * rows, rows)
 
     leat.init(config, comm)
-    leat.set("rows", rows)
-    leat.set_position("temperature", [rank * rows, 0])
+    leat.set_ints("rows,before", [rows, rank * rows])
     for i in range(steps):
         exchange_ghosts(T, comm)
         leat.set("t", 0.1 * i)  # seconds

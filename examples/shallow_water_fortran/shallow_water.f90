@@ -60,11 +60,7 @@ program shallow_water
 
   ! region set-up
   call leat_init_mpi(config, simulation)
-  call leat_set_int("rows", rows)
-  call leat_set_position("bottom", [1, first])
-  call leat_set_position("depth", [1, first])
-  call leat_set_position("hu", [1, first])
-  call leat_set_position("hv", [1, first])
+  call leat_set_ints("rows, before", [rows, first - 1])
   ! end region
 
   ! region restart

@@ -29,6 +29,8 @@ std::optional<ScalarType> scalar_from_name(std::string_view text) noexcept {
   if (text.empty()) return std::nullopt;
 #define LEAT_SCALAR(id, value, name, alias, bytes, numpy) \
   if (text == name || text == alias) return ScalarType::id;
+#define LEAT_SCALAR_NAME(id, name) \
+  if (text == name) return ScalarType::id;
 #include "lib/base/scalar_types.def"
 #undef LEAT_SCALAR
   return std::nullopt;

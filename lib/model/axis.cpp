@@ -32,8 +32,8 @@ std::optional<std::uint32_t> coordinate_of(const Model& model, const Variable& o
     for (const std::uint32_t each : mesh.coordinates)
       if (is_along(model, each, dimensions[d].name)) return each;
     const std::size_t axis = dimensions.size() - 1 - d;
-    if (mesh.dims == dimensions.size() && axis < mesh.coordinates.size())
-      return mesh.coordinates[axis];
+    const std::size_t dims = mesh.dims > 0 ? mesh.dims : mesh.coordinates.size();  // not linked yet
+    if (dims == dimensions.size() && axis < mesh.coordinates.size()) return mesh.coordinates[axis];
   }
   const std::string group = of.name.substr(0, of.name.rfind('/') + 1);
   for (const std::string& name : {group + dimensions[d].name, dimensions[d].name}) {

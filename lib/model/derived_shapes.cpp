@@ -110,6 +110,7 @@ Layout own_layout(ReadContext& context, const ToDerive& told, const Layout& whol
     const std::vector<std::uint8_t>& is_reduced = variable.derived->is_reduced;
     if (kept < is_reduced.size() && is_reduced[kept++] != 0) continue;
     Dimension dimension = whole.dimensions[d];
+    dimension.position = Expression();
     const std::int64_t ghosts = dimension.ghost_low + dimension.ghost_high;
     dimension.ghost_low = dimension.ghost_high = 0;
     if (part.is_all() && ghosts > 0 && !dimension.varying)
@@ -211,8 +212,12 @@ std::string cells_between(const ReadContext& context, const Layout& faces, std::
   const IntegerValues values(context.model.parameters);
   const std::optional<std::int64_t> count = whole_extent(values, faces, d);
   std::set<std::string> names;
+  const auto is_derived = [&](const Layout& layout) {
+    const std::size_t variable = index_of(context.model.variables, layout.name);
+    return variable < context.model.variables.size() && context.model.variables[variable].derived;
+  };
   for (const Layout& each : context.model.layouts) {
-    bool is_like = count && each.dimensions.size() == faces.dimensions.size();
+    bool is_like = count && !is_derived(each) && each.dimensions.size() == faces.dimensions.size();
     for (std::size_t other = 0; is_like && other < faces.dimensions.size(); ++other) {
       const bool is_same = each.dimensions[other].name == faces.dimensions[other].name;
       is_like = other == d ? !is_same && whole_extent(values, each, d) == *count - 1 : is_same;

@@ -148,6 +148,7 @@ struct Dimension {
   Expression extent;     ///< of a block, ghosts included; empty program when `varying`
   bool varying = false;  ///< "?" in the XML: leat_set_extent says it at run time
   Expression global;     ///< of the whole, without ghosts; empty program when there is none
+  Expression position;   ///< where a rank's first block begins in it; empty program: calls say it
   std::int64_t ghost_low = 0;
   std::int64_t ghost_high = 0;
 };

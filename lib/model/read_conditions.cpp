@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/model/read_derived.hpp"
 #include "lib/model/read_steps.hpp"
 #include "lib/model/words.hpp"
 
@@ -161,6 +162,10 @@ void check_conditions(ReadContext& context) {
         continue;
       const Variable& variable = context.model.variables[each.number];
       const Layout& layout = context.model.layouts[variable.layout];
+      if (variable.derived && is_at_end(context.model.periods[variable.derived->period])) {
+        refuse(context, told, why_nothing_of_end(context.model, variable));
+        continue;
+      }
       if (variable.derived && layout.has_global && layout.dimensions.empty()) continue;
       refuse(context, told,
              "\"" + variable.name + "\" is not one value for all of the run: write max(" +

@@ -131,6 +131,8 @@ class DerivedTexts {
   void read_end(const std::string& operation) {
     const bool is_last = model_.periods[derived().period].clock == Every::Clock::last;
     const std::string own = "every=\"" + told_.every.text + "\"";
+    const std::string said =
+        is_last ? own : std::string("operation=\"") + word_of(derived().operation) + "\" " + own;
     if (is_last && derived().is_over_time())
       return refuse(operation +
                     "a period, and every=\"last\" is a moment: every=\"run\" is the whole run");
@@ -145,7 +147,7 @@ class DerivedTexts {
       return refuse_reduction(
           context_, told_,
           own + " of it is of a second variable: <variable name=\"...\" expr=\"'" +
-              variable().name + "'\" " + own + "/>");
+              variable().name + "'\" " + said + "/>");
     if (is_last) derived().operation = Operation::latest;
   }
 
@@ -234,6 +236,14 @@ void refuse_reduction(ReadContext& context, ToDerive& told, const std::string& w
 void warn_of_derived(ReadContext& context, const ToDerive& told, const std::string& what) {
   context.out.warning(told.expression.where,
                       "variable \"" + variable_of(context, told).name + "\": " + what);
+}
+
+std::string why_nothing_of_end(const Model& model, const Variable& variable) {
+  return "\"" + variable.name + "\" has every=\"" +
+         to_text(model.periods[variable.derived->period]) +
+         "\", and is there when the run is over, in files alone: nothing is made of it. Name what "
+         "it is "
+         "made of";
 }
 
 void read_derived(ReadContext& context) {

@@ -24,6 +24,8 @@ void refuse_derived(ReadContext& context, ToDerive& told, const Said& said, cons
 void refuse_reduction(ReadContext& context, ToDerive& told, const std::string& why);
 void warn_of_derived(ReadContext& context, const ToDerive& told, const std::string& what);
 
+/// Of a variable with every="last" or "run", of which another one is made.
+std::string why_nothing_of_end(const Model& model, const Variable& variable);
 /// What it is, where all that it is made of is settled.
 void settle_derived(ReadContext& context, ToDerive& told);
 

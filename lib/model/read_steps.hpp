@@ -103,6 +103,8 @@ void read_variables(ReadContext& context, const XmlElement& root);
 std::set<std::uint32_t> stores_with_fields(ReadContext& context, const XmlElement& root);
 XmlElement fields_as_variables(ReadContext& context, const XmlElement& root);
 void take_fields_as_they_are(ReadContext& context, const XmlElement& root);
+/// Coordinates, and what else says where their values lie, go with fields. After link_meshes.
+void add_places_to_fields(ReadContext& context, const XmlElement& root);
 /// What variables with expr="..." are made of, and conditions. After variables and events.
 void read_derived(ReadContext& context);
 /// Which variables are the coordinates of meshes, and which are not there. Before read_derived, which asks for their units.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/base/text.hpp"
+#include "lib/model/checks.hpp"
 #include "lib/model/read_steps.hpp"
 
 namespace leat::model {
@@ -28,6 +29,14 @@ bool is_as_it_is(const XmlElement& field) { return field.attributes.size() == 1;
 
 // "temperature" of "fields/temperature".
 std::string last_part(const std::string& name) { return name.substr(name.rfind('/') + 1); }
+
+// "" where it is no group.
+std::string first_of_group(const Model& model, const std::string& name) {
+  if (index_of(model.variables, name) < model.variables.size()) return "";
+  for (const Variable& each : model.variables)
+    if (each.name.starts_with(name + "/")) return each.name;
+  return "";
+}
 
 // <variable expr="'fields/T'" operation="mean" ... store="small"/>.
 XmlElement as_variable(ReadContext& context, const XmlElement& field, const std::string& store) {
@@ -62,9 +71,24 @@ std::set<std::uint32_t> stores_with_fields(ReadContext& context, const XmlElemen
 
 XmlElement fields_as_variables(ReadContext& context, const XmlElement& root) {
   XmlElement made;
+  std::set<std::string> names;
   for_each_field(context, root, [&](const XmlElement& field, std::uint32_t store) {
-    if (!is_as_it_is(field) && Attributes(context, field).given("ref"))
-      made.children.push_back(as_variable(context, field, context.model.stores[store].name));
+    const Attributes attributes(context, field);
+    if (is_as_it_is(field) || !attributes.given("ref")) return;
+    const std::string ref = attributes.text("ref"), first = first_of_group(context.model, ref);
+    if (!first.empty())
+      return context.error(attributes.where("ref"),
+                           "ref=\"" + ref +
+                               "\" is a group: what is made of its variables has a "
+                               "<field> for each, like ref=\"" +
+                               first + "\"");
+    XmlElement variable = as_variable(context, field, context.model.stores[store].name);
+    const std::string name = variable.find("name")->value;
+    if (!attributes.has("name") && !names.insert(name).second)
+      return context.error(field.where, "a second field called \"" + name +
+                                            "\": give it a name of its own, like name=\"" + name +
+                                            "_2\"");
+    made.children.push_back(std::move(variable));
   });
   return made;
 }
@@ -86,6 +110,47 @@ void take_fields_as_they_are(ReadContext& context, const XmlElement& root) {
                     "ref=\"" + ref + "\" is no variable and no group" +
                         did_you_mean(ref, names_of(context.model.variables)));
   });
+}
+
+namespace {
+
+// What says where values of a variable lie: variables of its mesh, and those that are called as its dimensions.
+std::vector<std::uint32_t> places_of(const Model& model, const Variable& variable) {
+  std::vector<std::uint32_t> all;
+  if (variable.mesh) {
+    const Mesh& mesh = model.meshes[*variable.mesh];
+    all = mesh.coordinates;
+    for (const auto& each : {mesh.connectivity, mesh.offsets, mesh.types})
+      if (each) all.push_back(*each);
+  }
+  const std::string group = variable.name.substr(0, variable.name.rfind('/') + 1);
+  for (const Dimension& dimension : layout_of(model, variable).dimensions) {
+    for (const std::string& name : {group + dimension.name, dimension.name}) {
+      const std::size_t number = index_of(model.variables, name);
+      if (number == model.variables.size()) continue;
+      const std::vector<Dimension>& its = layout_of(model, model.variables[number]).dimensions;
+      if (its.size() == 1 && its[0].name == dimension.name)
+        all.push_back(static_cast<std::uint32_t>(number));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_places_to_fields(ReadContext& context, const XmlElement& root) {
+  Model& model = context.model;
+  for (const std::uint32_t store : stores_with_fields(context, root)) {
+    std::set<std::uint32_t> wanted;
+    for (const Variable& each : model.variables) {
+      if (std::count(each.stores.begin(), each.stores.end(), store) == 0) continue;
+      for (const std::uint32_t place : places_of(model, each)) wanted.insert(place);
+    }
+    for (const std::uint32_t each : wanted) {
+      std::vector<std::uint32_t>& stores = model.variables[each].stores;
+      if (std::count(stores.begin(), stores.end(), store) == 0) stores.push_back(store);
+    }
+  }
 }
 
 }  // namespace leat::model

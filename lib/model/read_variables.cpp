@@ -299,6 +299,7 @@ class LayoutReader {
     const bool shape_known = attributes_.given("dimensions") && fits_;
     if (shape_known) {
       read_global();
+      read_position();
       read_all_ghosts();
       read_names();
     }
@@ -363,6 +364,14 @@ class LayoutReader {
         layout_.dimensions[i].global = expression("global", i, items[i]);
       }
     }
+  }
+
+  void read_position() {
+    const std::vector<std::string> items = per_dimension("position");
+    if (!items.empty() && !layout_.has_global)
+      return error("position", "position is in the global array, and there is no global=\"...\"");
+    for (std::size_t i = 0; i < items.size(); ++i)
+      layout_.dimensions[i].position = expression("position", i, items[i]);
   }
 
   void read_all_ghosts() {

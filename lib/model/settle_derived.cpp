@@ -99,6 +99,8 @@ void settle_derived(ReadContext& context, ToDerive& told) {
       told.state = ToDerive::State::refused;  // that was said
       return;
     }
+    if (each.derived && is_at_end(context.model.periods[each.derived->period]))
+      return refuse_derived(context, told, why_nothing_of_end(context.model, each));
     varies = varies || each.time_varying;
     if (!is_number_type(layout_of(context.model, each).type))
       return refuse_derived(context, told,

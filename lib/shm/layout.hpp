@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 17;
+inline constexpr std::uint32_t kLayoutVersion = 18;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -370,6 +370,7 @@ struct DimensionRecord {
   TextRef name;
   ProgramRef extent;  ///< no ops when varying
   ProgramRef global;  ///< no ops when the layout has no global shape
+  ProgramRef position;  ///< of a rank's first block in the global array; no ops: calls say it
   std::int64_t ghost_low;
   std::int64_t ghost_high;
   std::uint32_t varying;

@@ -6,7 +6,7 @@ from . import _core
 from .errors import check as _check
 
 __all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "restart_step", "end_iteration", "start_at",
-           "count", "signal", "after_collective", "set_int", "set_double", "set_string")
+           "count", "signal", "after_collective", "set_int", "set_ints", "set_double", "set_string")
 
 
 def finalize():
@@ -74,6 +74,11 @@ def after_collective(ranks=0):
 def set_int(parameter, value):
     """Gives an integer parameter its value for this rank."""
     _check(_core.set_int(parameter, int(value)))
+
+
+def set_ints(parameters, values):
+    """Gives several integer parameters, "nx,ny,i0", their values for this rank."""
+    _check(_core.set_ints(parameters, [int(n) for n in values]))
 
 
 def set_double(parameter, value):

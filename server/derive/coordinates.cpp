@@ -14,8 +14,17 @@ namespace leat::server {
 namespace {
 
 constexpr const char* kNotAllKnown =
-    "not all coordinates are known to this server: each rank has to write all of them, or the mesh "
-    "to be uniform";
+    "not all coordinates are known to this server, or one is NaN: each rank has to write all of "
+    "them, "
+    "or the mesh to be uniform";
+constexpr const char* kNotInOrder = "the coordinates neither ascend nor descend";
+
+bool is_in_order(const std::vector<double>& all) {
+  const bool ascends = all.size() < 2 || all[0] < all.back();
+  return std::adjacent_find(all.begin(), all.end(), [&](double a, double b) {
+           return ascends ? a >= b : a <= b;
+         }) == all.end();
+}
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // A block of coordinates, where it lies in all of them. Its ghosts count where nobody has the place.
@@ -66,6 +75,7 @@ std::string find_nearest(const model::Axis& axis, const std::vector<double>& all
                          model::Selected* part) {
   if (std::any_of(all.begin(), all.end(), [](double each) { return std::isnan(each); }))
     return kNotAllKnown;
+  if (part->place->is_linear && !is_in_order(all)) return kNotInOrder;
   const bool has_ends = all.size() > 1 || !axis.variable;
   const auto [begin, end] = ends_of(all, axis.step);
   if (has_ends && (value < begin || value > end))
@@ -112,9 +122,11 @@ namespace {
 // Coordinates ascend or descend: what lies between two of them is together.
 std::string find_range(const model::SelectedRange& range, const std::vector<double>& all,
                        model::Selected* part) {
+  if (std::any_of(all.begin(), all.end(), [](double each) { return std::isnan(each); }))
+    return kNotAllKnown;
+  if (!is_in_order(all)) return kNotInOrder;
   std::size_t first = all.size(), end = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (std::isnan(all[i])) return kNotAllKnown;
     if (all[i] < range.low || all[i] > range.high) continue;
     first = std::min(first, i);
     end = i + 1;
@@ -127,44 +139,49 @@ std::string find_range(const model::SelectedRange& range, const std::vector<doub
   return "";
 }
 
+std::string range_now(const model::Model& model, const DerivedFrom& from, std::int64_t length,
+                      model::Selected* part) {
+  return find_range(*part->range, coordinates_along(model, from, part->range->axis, length), part);
+}
+
+std::string place_now(const model::Model& model, const DerivedFrom& from, std::int64_t length,
+                      model::Selected* part) {
+  const model::SelectedPlace& place = *part->place;
+  const double value = place.parameter ? from.parameters[*place.parameter] : place.value;
+  if (std::isnan(value))
+    return fmt::format("the parameter \"{}\" has no value",
+                       model.parameters[*place.parameter].name);
+  if (place.axis)
+    return find_nearest(*place.axis, coordinates_along(model, from, *place.axis, length),
+                        value * place.change.scale + place.change.offset, part);
+  if (value < 0 || value >= static_cast<double>(length))
+    return fmt::format("it has indices 0 to {}, and \"{}\" is {:g}", length - 1,
+                       model.parameters[*place.parameter].name, value);
+  part->first = static_cast<std::int64_t>(value);
+  return "";
+}
+
 }  // namespace
 
-std::string select_now(const model::Model& model, const DerivedFrom& from,
-                       const model::Derived& derived, std::vector<model::Selected>* parts) {
+std::optional<NotSelected> select_now(const model::Model& model, const DerivedFrom& from,
+                                      const model::Derived& derived,
+                                      std::vector<model::Selected>* parts) {
   *parts = derived.selection;
   const model::Layout& layout = model.layouts[model.variables[derived.main].layout];
   const Block& of = from.blocks.at(derived.main).front();
   for (std::size_t d = 0; d < parts->size(); ++d) {
     model::Selected& part = (*parts)[d];
-    if (derived.of_neighbours == model::Along::What::middle && d == *derived.along)
-      part.end = std::max<std::int64_t>(0, whole_length(layout, of, d) - 1);
-    if (part.range) {
-      const std::string why = find_range(
-          *part.range,
-          coordinates_along(model, from, part.range->axis, whole_length(layout, of, d)), &part);
-      if (!why.empty()) return fmt::format("along \"{}\": {}", layout.dimensions[d].name, why);
-    }
-    if (!part.place) continue;
-    const model::SelectedPlace& place = *part.place;
-    const double value = place.parameter ? from.parameters[*place.parameter] : place.value;
     const std::int64_t length = whole_length(layout, of, d);
-    if (std::isnan(value))
-      return fmt::format("the parameter \"{}\" has no value",
-                         model.parameters[*place.parameter].name);
-    if (!place.axis) {
-      if (value < 0 || value >= static_cast<double>(length))
-        return fmt::format("the dimension \"{}\" has indices 0 to {}, and \"{}\" is {:g}",
-                           layout.dimensions[d].name, length - 1,
-                           model.parameters[*place.parameter].name, value);
-      part.first = static_cast<std::int64_t>(value);
-      continue;
-    }
-    const std::string why =
-        find_nearest(*place.axis, coordinates_along(model, from, *place.axis, length),
-                     value * place.change.scale + place.change.offset, &part);
-    if (!why.empty()) return fmt::format("along \"{}\": {}", layout.dimensions[d].name, why);
+    if (derived.of_neighbours == model::Along::What::middle && d == *derived.along)
+      part.end = std::max<std::int64_t>(0, length - 1);
+    const std::string why = part.range   ? range_now(model, from, length, &part)
+                            : part.place ? place_now(model, from, length, &part)
+                                         : "";
+    if (why.empty()) continue;
+    const bool is_unknown = why == kNotAllKnown || why == kNotInOrder;
+    return NotSelected{fmt::format("along \"{}\": {}", layout.dimensions[d].name, why), is_unknown};
   }
-  return "";
+  return std::nullopt;
 }
 
 }  // namespace leat::server

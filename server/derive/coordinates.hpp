@@ -18,8 +18,15 @@ std::int64_t whole_length(const model::Layout& layout, const Block& block, std::
 std::vector<double> coordinates_along(const model::Model& model, const DerivedFrom& from,
                                       const model::Axis& axis, std::int64_t count);
 
-/// What is selected in this iteration, by dimension, with an index for each place. "", or why there is nothing.
-std::string select_now(const model::Model& model, const DerivedFrom& from,
-                       const model::Derived& derived, std::vector<model::Selected>* parts);
+/// Why nothing is selected.
+struct NotSelected {
+  std::string why;
+  bool is_unknown = false;  ///< something may be there: this server cannot tell
+};
+
+/// What is selected in this iteration, by dimension, with indices for places and ranges. Or why there is nothing.
+std::optional<NotSelected> select_now(const model::Model& model, const DerivedFrom& from,
+                                      const model::Derived& derived,
+                                      std::vector<model::Selected>* parts);
 
 }  // namespace leat::server

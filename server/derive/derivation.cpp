@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/derive/derivation.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "lib/model/wanted.hpp"
+#include "server/derive/kept_parameters.hpp"
 
 namespace leat::server {
 
@@ -36,7 +39,10 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
       conditions_(model),
       over_periods_(&periods_),
       values_(model),
-      over_run_(&values_, memory_.get()) {}
+      over_run_(&values_, memory_.get()) {
+  has_end_ = std::any_of(model.derived_order.begin(), model.derived_order.end(),
+                         [this](std::uint32_t each) { return is_told_at_end(each); });
+}
 
 DerivationWrong Derivation::add_to(Iteration* iteration) {
   DerivationWrong wrong;
@@ -57,11 +63,30 @@ DerivationWrong Derivation::add_to(Iteration* iteration) {
     }
   }
   saved_.save_with_checkpoint(*iteration, *sums_);
-  parameters_ = iteration->parameters;
+  if (has_end_) keep_parameters(*iteration, sums_.get());
   std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
                    [](const Block& a, const Block& b) { return a.variable < b.variable; });
   return wrong;
 }
+
+namespace {
+
+// Its row is that of the end of the run.
+void find_earlier_values(std::uint32_t variable, const std::vector<DerivedJob>& jobs,
+                         Making* making) {
+  if (making->derived(variable).operation != model::Operation::latest) return;
+  std::int64_t earliest = making->iteration.number;
+  for (const DerivedJob& job : jobs)
+    if (job.without && job.tells) earliest = std::min(earliest, job.without->last_iteration());
+  if (earliest == making->iteration.number) return;
+  making->find(
+      "last", variable,
+      fmt::format(
+          "there is a value of iteration {} in the row of the last one, {}: none came later",
+          earliest, making->iteration.number));
+}
+
+}  // namespace
 
 // Of what is told behind the last iteration that the sums have, whichever server has had that.
 TimeStep Derivation::step_of_end(const ClockSlot& last,
@@ -72,7 +97,7 @@ TimeStep Derivation::step_of_end(const ClockSlot& last,
   step.time = step.before = last.time;
   step.origin = last.origin;
   step.is_end = true;
-  *parameters = parameters_;
+  *parameters = kept_parameters(step.iteration, sums_.get());
   if (!parameters->empty() || !step.has_time) return step;
   parameters->resize(model_.parameters.size());
   (*parameters)[model_.time->parameter] = ParameterValue(last.time);
@@ -90,9 +115,7 @@ std::optional<Iteration> Derivation::end_of_run(DerivationWrong* wrong) {
   from_.blocks.clear();
   Making making(model_, &from_, &end, wrong);
   for (const std::uint32_t each : model_.derived_order) {
-    const model::Derived& derived = making.derived(each);
-    if (wanted_[each] > 0 && is_at_end(model_.periods[derived.period]))
-      derive_over_time(each, step, &making);
+    if (is_told_at_end(each)) derive_over_time(each, step, &making);
   }
   if (end.blocks.empty()) return std::nullopt;
   for (const std::uint32_t each : constants_.wanted())
@@ -135,7 +158,8 @@ void Derivation::derive_over_time(std::uint32_t variable, const TimeStep& step, 
   const InPeriods in = periods_.of(derived.period, step);
   if (in.is_none) return;
   std::vector<DerivedJob> jobs = jobs_of(variable, making);
-  if (!jobs.empty()) tell_lack(variable, step, in, saved_.lacks(), making);
+  if (!jobs.empty() && derived.operation != model::Operation::latest)
+    tell_lack(variable, step, in, saved_.lacks(), making);
   if (!jobs.empty() && making->is_told_elsewhere(derived.main))
     told_elsewhere_.insert(variable);
   else if (!jobs.empty())
@@ -151,6 +175,7 @@ void Derivation::make_blocks(std::uint32_t variable, std::vector<DerivedJob> job
   if (making->is_of_run(derived.main)) making->note_of_run(variable);
   const auto piece = make_room(variable, memory_.get(), &jobs, making);
   ValuesMade made;
+  if (making->iteration.is_end) find_earlier_values(variable, jobs, making);
   for (DerivedJob& job : jobs) {
     values_.make(variable, &job, &made);
     made.periods_lost = made.periods_lost || (job.step && job.step->loses_period());

@@ -55,6 +55,10 @@ class Derivation {
   void take(const Iteration& iteration);
   TimeStep step_of(const Iteration& iteration);
   TimeStep step_of_end(const ClockSlot& last, std::vector<ParameterValue>* parameters) const;
+  bool is_told_at_end(std::uint32_t variable) const {
+    return wanted_[variable] > 0 &&
+           is_at_end(model_.periods[model_.variables[variable].derived->period]);
+  }
   void derive(std::uint32_t variable, const TimeStep& step, Making* making);
   void derive_over_time(std::uint32_t variable, const TimeStep& step, Making* making);
   void make_blocks(std::uint32_t variable, std::vector<DerivedJob> jobs, Making* making);
@@ -72,7 +76,7 @@ class Derivation {
   DerivedValues values_;
   OverRun over_run_;
   DerivedFrom from_;                        // of the iteration
-  std::vector<ParameterValue> parameters_;  // of the last one
+  bool has_end_ = false;                    // something is told when the run is over
   std::set<std::uint32_t> told_elsewhere_;  // when it was made last
 };
 

@@ -35,6 +35,11 @@ void expect_main(std::uint32_t variable, Making* making) {
   }
 }
 
+// What is between its last face and the next one belongs to the block that has both.
+void leave_last_out(std::size_t along, Block* block) {
+  if (block->position[along] + block->extent[along] < block->global[along]) --block->extent[along];
+}
+
 }  // namespace
 
 std::vector<DerivedJob> jobs_of(std::uint32_t variable, Making* making) {
@@ -45,11 +50,12 @@ std::vector<DerivedJob> jobs_of(std::uint32_t variable, Making* making) {
   }
   expect_main(variable, making);
   std::vector<model::Selected> parts;
-  const std::string none = select_now(making->model, making->from, derived, &parts);
-  if (!none.empty()) {
-    making->find("place", variable, "nothing is selected: " + none);
-    return jobs;
-  }
+  const std::optional<NotSelected> none = select_now(making->model, making->from, derived, &parts);
+  if (none && !none->is_unknown)
+    making->find("place", variable, "nothing is selected: " + none->why);
+  for (const Block& of : making->from.blocks.at(derived.main))
+    if (none && none->is_unknown) making->lose(of, variable, "not made: " + none->why);
+  if (none) return jobs;
   const BlockInputs inputs(making->model, making->from);
   const InputsOfNeighbours of_neighbours(making->model, making->from, derived, parts);
   const model::Layout& layout = making->layout_of(variable);
@@ -64,6 +70,7 @@ std::vector<DerivedJob> jobs_of(std::uint32_t variable, Making* making) {
     if (!parts.empty() &&
         !inputs.select(making->layout_of(derived.main), parts, &job.block, &job.inputs))
       continue;
+    if (of_neighbours.shares_last()) leave_last_out(*derived.along, &job.block);
     if (why.empty()) why = of_neighbours.compute(of, job.extents(dims), &job.inputs, &job.computed);
     job.block.variable = variable;
     const std::int64_t elements = elements_of(job.block.extent.data(), dims);

@@ -2,6 +2,7 @@
 #include "server/derive/inputs_of_neighbours.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace leat::server {
@@ -37,6 +38,17 @@ InputsOfNeighbours::InputsOfNeighbours(const model::Model& model, const DerivedF
                                        const std::vector<model::Selected>& parts)
     : model_(model), from_(from), derived_(derived), parts_(parts) {
   if (derived.of_neighbours == What::derivative) gradient_.emplace(model, from, derived);
+  if (derived.of_neighbours != What::middle) return;
+  const Neighbours neighbours = neighbours_of(derived.main);
+  std::set<std::int64_t> begins, ends;
+  for (const Block& each : from.blocks.at(derived.main)) {
+    const Interior own = neighbours.interior_of(each);
+    const std::int64_t begin = own.begin[*derived.along], count = own.count[*derived.along];
+    begins.insert(begin);
+    if (count > 1) ends.insert(begin + count - 1);
+  }
+  shares_last_ = std::any_of(ends.begin(), ends.end(),
+                             [&](std::int64_t last) { return begins.count(last) > 0; });
 }
 
 std::string InputsOfNeighbours::compute(

@@ -22,6 +22,8 @@ class InputsOfNeighbours {
   InputsOfNeighbours(const model::Model& model, const DerivedFrom& from,
                      const model::Derived& derived, const std::vector<model::Selected>& parts);
 
+  /// The last values of a block along the dimension are the first ones of others, too: of mid(u, x), as of faces that two ranks write.
+  bool shares_last() const noexcept { return shares_last_; }
   /// Puts them in the place of those that `inputs` has for what is made of the block `of`, of these extents; they live as long as `computed`.
   /// "", or why they are not known.
   std::string compute(const Block& of, const std::vector<std::int64_t>& extents,
@@ -42,6 +44,7 @@ class InputsOfNeighbours {
   const model::Derived& derived_;
   const std::vector<model::Selected>& parts_;
   std::optional<Gradient> gradient_;
+  bool shares_last_ = false;
 };
 
 }  // namespace leat::server

@@ -52,10 +52,15 @@ void OverRun::tell(std::uint32_t variable, const SpaceReducer& reducer, const Ou
                    const std::vector<DerivedJob>& jobs, ValuesMade* made, Making* making) {
   const SpaceReducer::Result result = reducer.result(outcome.columns);
   if (result.server == INT64_MAX) return;
-  if (result.gave < outcome.servers)
-    making->find("servers", variable,
-                 fmt::format("{} of {} servers of the run have given their part", result.gave,
-                             outcome.servers));
+  // What is selected may lie on some of them.
+  const std::vector<model::Selected>& parts = making->derived(variable).selection;
+  const bool is_part = std::any_of(parts.begin(), parts.end(),
+                                   [](const model::Selected& each) { return !each.is_all(); });
+  const std::int64_t gave = is_part ? outcome.took_part : result.gave;
+  if (gave < outcome.servers)
+    making->find(
+        "servers", variable,
+        fmt::format("{} of {} servers of the run have given their part", gave, outcome.servers));
   Block block;
   if (!jobs.empty()) block = jobs.front().block;
   block.variable = variable;

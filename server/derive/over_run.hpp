@@ -23,6 +23,7 @@ class OverRun {
   struct Outcome {
     comm::Columns columns;
     comm::Rank self = 0, servers = 1;
+    comm::Rank took_part = 1;  ///< be it with nothing
   };
   /// The `call`-th reduction of an iteration: waits for the other servers. Nothing where it is not known in time.
   using Reduce =

@@ -58,6 +58,10 @@ class SumWithoutStep {
  public:
   SumWithoutStep(model::Operation operation, Sum& sum, const TimeStep& step, const InPeriods& in);
   const std::optional<PeriodTold>& told() const noexcept { return told_; }
+  /// The last iteration of which something is in the sum.
+  std::int64_t last_iteration() const noexcept {
+    return sum_.head().slots[slot_].number.load() - 1;
+  }
   void result(std::int64_t first, std::int64_t count, double* to) const;
 
  private:

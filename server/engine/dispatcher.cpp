@@ -346,7 +346,8 @@ std::optional<OverRun::Outcome> Dispatcher::reduce_derived(
   // Of servers that are alone, or have not met, two would have two values of the run; a later round says that this one is over.
   const bool is_of_others = outcome && outcome->epoch >= 0 && place.servers > 1;
   if (!is_of_others || !(outcome->round == round)) return std::nullopt;
-  return OverRun::Outcome{outcome->columns, place.self, place.servers};
+  return OverRun::Outcome{outcome->columns, place.self, place.servers,
+                          static_cast<comm::Rank>(outcome->of.count())};
 }
 
 bool Dispatcher::may_reduce(std::uint64_t channel, std::int64_t first, std::int64_t last) const {

@@ -214,11 +214,12 @@ void Engine::tend_scripts() {
 
 void Engine::steer_as_asked() {
   for (const SteeringRequest& request : dispatcher_.take_steering()) {
-    const std::string why = session_.steer(request);
+    const std::string why =
+        request.is_event ? session_.signals.request(request.parameter) : session_.steer(request);
     if (why.empty() || !refused_.insert(request.who + '\n' + why).second) continue;
     const bool too_late = session_.clients.all_gone();  // as in the last iterations of a good run
-    session_.run.log->log(too_late ? LogLevel::info : LogLevel::error, "{}, ctx.set: {}",
-                          title_of(request.who), why);
+    session_.run.log->log(too_late ? LogLevel::info : LogLevel::error, "{}, ctx.{}: {}",
+                          title_of(request.who), request.is_event ? "signal" : "set", why);
   }
   for (const AuditEntry& entry : session_.parameters.advance()) {
     session_.run.log->info(

@@ -190,6 +190,13 @@ void ScriptWorker::take_message(const Script& script, Frame& message, const Iter
                            text_in(message.head, "parameter"), value_in(message.head),
                            text_in(message.head, "scope") == "node"});
     context_.wake();
+  } else if (kind == "signal") {
+    context_.steering.ask({(script.inputs ? "module/" : "") + script.file.name,
+                           text_in(message.head, "event"),
+                           {},
+                           false,
+                           true});
+    context_.wake();
   }
 }
 

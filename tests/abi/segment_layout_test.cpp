@@ -222,7 +222,7 @@ TEST(SegmentLayout, CatalogueRecordsHaveTheseSizes) {
   EXPECT_EQ(sizeof(TextRef), 8u);
   EXPECT_EQ(sizeof(ProgramRef), 16u);
   EXPECT_EQ(sizeof(ParameterRecord), 40u);
-  EXPECT_EQ(sizeof(DimensionRecord), 64u);
+  EXPECT_EQ(sizeof(DimensionRecord), 80u);
   EXPECT_EQ(sizeof(LayoutRecord), 32u);
   EXPECT_EQ(sizeof(VariableRecord), 32u);
   EXPECT_EQ(sizeof(MeshRecord), 32u);

@@ -131,3 +131,50 @@ def test_of_a_run_that_is_killed_as_a_whole_the_end_is_that_of_its_last_whole_it
     last = rows[-1]
     assert same_bits(stored(tmp_path, "u_last", "run-last.h5")[0], values[last])
     np.testing.assert_allclose(stored(tmp_path, "u_sum", "run-over-run.h5")[0], np.sum(values[:last + 1], axis=0), rtol=1e-13)
+
+
+def test_a_value_that_came_before_the_last_iteration_is_said_to_be_of_that(tmp_path):
+    made = xml('<layout name="row" type="double" dimensions="5" global="5" names="x"/><variable name="u" layout="row"/>'
+               '<variable name="w" layout="row"/><variable name="u_last" expr="u" every="last"/><variable name="w_last" expr="w" every="last"/>')
+    with Run(tmp_path, made, ranks=1) as run:
+        (rank,) = run.init()
+        for iteration in range(4):
+            assert rank.write("u", 40, iteration).ok and (iteration > 1 or rank.write("w", 40, 10 + iteration).ok)
+            rank.end()
+        run.finish()
+        run.await_end()
+        log = run.log()
+    assert same_bits(stored(tmp_path, "w_last", "run-last.h5")[0], data(5, "f8", 11))
+    assert same_bits(stored(tmp_path, "u_last", "run-last.h5")[0], data(5, "f8", 3))
+    assert '"w_last" (run.xml:' in log and "there is a value of iteration 1 in the row of the last one, 3" in log and "u_last" not in log, log
+
+
+def test_a_run_that_goes_on_and_whose_server_is_killed_at_the_end_has_its_parameters(tmp_path):
+    """The next server has had no iteration, and the file wants values of all parameters that ranks set."""
+    whole, times = fields(6), np.arange(6) + 1.0
+    part_of_run(tmp_path, whole, times, 0, 3, derived=LAST)
+
+    def kill(run, iteration):
+        if iteration == 5:
+            for server in run.servers():
+                os.kill(server, signal.SIGKILL)
+
+    part_of_run(tmp_path, whole, times, 3, 6, derived=LAST, after=kill)
+    check_last(tmp_path, whole, 5, 6.0)
+
+
+def test_coordinates_go_with_the_fields_of_a_store(tmp_path):
+    made = xml("""<mesh name="grid" type="rectilinear" coordinates="cx"/><layout name="row" type="double" dimensions="5" global="5" names="x"/>
+      <layout name="line" type="double" dimensions="5" names="x"/><variable name="cx" layout="line" time-varying="false"/>
+      <variable name="u" layout="row" mesh="grid"/><variable name="v" layout="row"/>""",
+               store='<store name="out" type="hdf5"/><store name="small" type="hdf5" file="small.h5"><field ref="u"/></store>')
+    with Run(tmp_path, made, ranks=1) as run:
+        (rank,) = run.init()
+        for iteration in range(2):
+            assert rank.write("u", 40, iteration).ok and rank.write("v", 40, iteration).ok and (iteration or rank.write("cx", 40, 9).ok)
+            rank.end()
+        run.finish()
+        run.await_end()
+        assert "never written" not in run.log(), run.log()
+    with h5py.File(tmp_path / "small.h5") as file:
+        assert same_bits(file["cx"][:], data(5, "f8", 9)) and "u" in file and "v" not in file

@@ -110,7 +110,47 @@ def test_faces_to_centres(tmp_path, ranks, servers, ghosts):
         assert file["flux"].attrs["units"] == b"m.s-1.K"
 
 
+@pytest.mark.parametrize("ranks, servers", [(3, 1), (4, 2)])
+def test_faces_that_two_ranks_write(tmp_path, ranks, servers):
+    """Each rank has both faces of its cells: mid() has one value for each cell, and what else is selected of faces does not matter."""
+    random = np.random.default_rng(5)
+    u, cells, own = random.normal(size=(2, NY, NX + 1)), random.normal(size=(2, NY, NX)), NX // ranks
+    derived = """<variable name="u_c" expr="mid(u, x_face)"/><variable name="flux" expr="T * mid(u, x_face)"/>
+      <variable name="some" expr="u" select="y=2:5"/>"""
+    by_rank = faces_by_rank(u, cells, ranks)
+    for rank, arrays in enumerate(by_rank):
+        arrays["=nf", 0] = np.array(own + 1)
+        for i in range(2):
+            arrays["u", i] = u[i][:, rank * own:(rank + 1) * own + 1]
+    log = write_arrays(tmp_path, faces_text(derived, ranks, cores=f'{servers}" servers="{servers}'), by_rank)
+    centres = (u[:, :, :-1] + u[:, :, 1:]) / 2
+    assert "not made" not in log, log
+    assert same_bits(stored(tmp_path, "u_c"), centres) and same_bits(stored(tmp_path, "flux"), cells * centres)
+
+
+def test_derivatives_by_the_nodes_of_a_mesh(tmp_path):
+    whole = fields(2)
+    nodes = np.concatenate([UNEVEN - 0.04, UNEVEN[-1:] + 0.04])
+    write_arrays(tmp_path, text('<variable name="a" expr="d(u, x)"/>', 1, RECTILINEAR.replace("px", "nodes")), by_rank(whole, 1))
+    expected = np.gradient(whole["u"], nodes[:-1] + np.diff(nodes) / 2, axis=2)
+    np.testing.assert_allclose(stored(tmp_path, "a"), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("select", ["x=4 m:8 m", "x=5 m linear"])
+def test_coordinates_in_no_order_and_unknown_ones_are_lost_writes(tmp_path, select):
+    whole = fields(1)
+    for number, places in enumerate((UNEVEN[[0, 2, 1, *range(3, NX)]], np.where(np.arange(NX) == 3, np.nan, UNEVEN))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with pytest.raises(AssertionError, match="neither ascend nor descend|not all coordinates"):
+            write_arrays(folder, text(f'<variable name="a" expr="u" select="{select}" reduce="max"/>', 2, RECTILINEAR),
+                         by_rank(whole, 2, x=places))
+
+
 BAD = {
+    '<variable name="q" expr="u" every="last"/><variable name="a" expr="q + 1"/>': "nothing is made of it",
+    '<variable name="q" expr="u" reduce="max" store="none"/><variable name="p" expr="q" every="last"/>'
+    '<variable name="a" expr="u" when="p &gt; 1"/>': "nothing is made of it",
     '<variable name="a" expr="mid(u, y)"/>': "no layout has cells between these faces",
     '<variable name="a" expr="mid(u, x)"/>': '"u" has no dimension "x"; there are: "y", "x_face"',
     '<variable name="a" expr="mid(u + 1, x_face)"/>': "mid(u, x) at letter 1 is of a variable",
@@ -134,9 +174,9 @@ def test_what_makes_no_sense_is_said(tmp_path, derived):
 
 def test_fields_that_make_no_sense_are_said(tmp_path):
     stores = """<store name="out" type="hdf5"><field ref="nothing"/><field ref="u" select="y=1"/>
-      <field ref="u" operation="mean" every="2"/><field ref="u" operation="mean" every="3"/></store>"""
-    (tmp_path / "bad.xml").write_text(faces_text("", 1, store=stores))
+      <field ref="u" operation="mean" every="2"/><field ref="u" operation="mean" every="3"/><field ref="g" operation="max" every="2"/></store>"""
+    (tmp_path / "bad.xml").write_text(faces_text('<group name="g"><variable name="w" expr="u+1"/></group>', 1, store=stores))
     done = subprocess.run([BUILD / "bin" / "leat", "check", tmp_path / "bad.xml"], capture_output=True, text=True, timeout=60, check=False)
     said = done.stdout + done.stderr
     assert 'ref="nothing" is no variable and no group' in said and 'give it a name, like name="u_2"' in said, said
-    assert 'variable "u_mean" is declared twice' in said, said
+    assert 'a second field called "u_mean": give it a name of its own' in said and 'ref="g" is a group' in said, said

@@ -371,7 +371,6 @@ def particles(folder, blocks_of_a_rank=1):
 
 @pytest.mark.parametrize("blocks_of_a_rank", [1, 3])
 def test_particles_are_a_table(tmp_path, blocks_of_a_rank):
-    pytest.importorskip("pandas")
     run = particles(tmp_path, blocks_of_a_rank)
     for row, number in enumerate(run.iterations):
         table = run[number].table("atoms/x", "atoms/type")

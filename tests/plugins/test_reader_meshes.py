@@ -15,8 +15,6 @@ from stored_blocks import stored_blocks
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python-plugins"))
 
 import leat  # noqa: E402
-
-pytest.importorskip("vtkmodules")
 from vtkmodules.util.numpy_support import vtk_to_numpy  # noqa: E402
 
 GLOBAL = {"global": 1}

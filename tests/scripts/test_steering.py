@@ -2,6 +2,7 @@
 """A script that steers: all ranks see the value at the same iteration, and the trail says who, what and when."""
 import csv
 
+import h5py
 from script_run import ROW, SIZE, config, put, rows, script_run, table, wait_until, write_iterations
 
 DT = ROW + '<parameter name="dt" type="double" value="0.5"/><parameter name="n" type="int" value="8"/>'
@@ -78,3 +79,29 @@ def test_what_is_refused_in_each_iteration_is_said_once(tmp_path):
     with script_run(tmp_path, config(SHAPES, folder='when-slow="wait"')) as run:
         write_iterations(run, range(6))
     assert run.log().count("ctx.set: ") == 1, run.log()
+
+
+def test_a_script_lets_an_event_happen_and_its_store_takes_that_iteration(tmp_path):
+    put(tmp_path, "look", """
+        def process(ds, ctx):
+            ctx.scalar("calls", 1)
+            if ctx.iteration == 3:
+                ctx.signal("crack")
+        """)
+    made = config(DT, store='<store name="out" type="hdf5"/><store name="close" type="hdf5" file="close.h5"/>')
+    made = made.replace("</data>", '</data><actions><event name="crack" store="close"/></actions>')
+    with script_run(tmp_path, made) as run:
+        for number in range(8):
+            write_iterations(run, range(number, number + 1))
+            wait_until(lambda number=number: len(rows(tmp_path, "look")) > number, "the call")
+    with h5py.File(tmp_path / "close.h5") as file:
+        (iteration,) = file["iteration"][:].tolist()
+    assert iteration in (4, 5), iteration
+
+
+def test_an_event_that_the_xml_has_not_is_an_error_of_the_call(tmp_path):
+    put(tmp_path, "look", "def process(ds, ctx):\n    ctx.signal('krack')\n")
+    made = config(DT).replace("</data>", '</data><actions><event name="crack" scope="node"/></actions>')
+    with script_run(tmp_path, made) as run:
+        write_iterations(run, range(2))
+    assert 'there is no event "krack"' in run.log() and 'did you mean "crack"' in run.log(), run.log()

@@ -33,6 +33,30 @@ struct Schema::Compiled {
 
 namespace {
 
+// Words that other programs have.
+struct Advice {
+  const char *attribute, *value, *what;
+};
+
+constexpr Advice kAdvices[] = {
+    {"compression", "gzip", "gzip is called \"deflate:4\" here"},
+    {"compression", "zlib", "zlib is called \"deflate:4\" here"},
+    {"compression", "deflate", "say how small, like \"deflate:4\""},
+    {"compression", "zstd", "say how small, like \"zstd:3\""},
+    {"compression", "blosc", "say by what, and how small, like \"blosc:lz4:5\""},
+    {"compression", "zfp", "say how exact, like \"zfp:accuracy=1e-3\""},
+    {"compression", "szip", "this filter is not there; take \"deflate:4\" or \"zstd:3\""},
+    {"type", "netcdf", "type=\"hdf5\" makes files that netCDF-4 reads"},
+    {"type", "netcdf4", "type=\"hdf5\" makes files that netCDF-4 reads"},
+    {"type", "nc", "type=\"hdf5\" makes files that netCDF-4 reads"},
+    {"type", "h5", "write type=\"hdf5\""},
+    {"type", "vtk", "type=\"hdf5\" makes files that ParaView opens"},
+    {"type", "vtkhdf", "type=\"hdf5\" makes files that ParaView opens"},
+    {"type", "complex(16)",
+     "complex(8) has two real(8), which is complex128; real(16) is not there"},
+    {"type", "real(16)", "reals have 4 or 8 bytes"},
+};
+
 struct ThrowFaults : xe::DefaultHandler {
   void error(const xe::SAXParseException& e) override {
     throw std::logic_error("leat.xsd:" + std::to_string(e.getLineNumber()) + ": " +
@@ -224,10 +248,15 @@ class SchemaCheck {
 
   // The nearest of the legal words, else all of them unless what is expected names them already.
   static std::string hint_for_value(const std::string& value, const AttributeRule& rule) {
+    for (const Advice& each : kAdvices)
+      if (rule.name == each.attribute && value == each.value) return std::string("; ") + each.what;
     const std::string nearest = nearest_name(value, rule.choices);
     if (!nearest.empty()) return "; did you mean \"" + nearest + "\"?";
+    constexpr std::size_t kMostListed = 18;
     std::string all;
-    for (const std::string& each : rule.choices) {
+    for (std::size_t i = 0; i < rule.choices.size(); ++i) {
+      const std::string& each = rule.choices[i];
+      if (i == kMostListed) return all + " and others";
       if (rule.expected.find("\"" + each + "\"") != std::string::npos && all.empty()) return "";
       all += (all.empty() ? "; there are: " : ", ") + each;
     }

@@ -127,6 +127,14 @@ class Context:
             raise ValueError(f'ctx.set("{parameter}", {value!r}): not a finite number')
         self._services.set(parameter, float(value) if kind == "double" else value, scope)
 
+    def signal(self, event):
+        """An <event> of the XML happens once, in the next iteration that is not complete yet, whatever its scope: its stores take that
+        iteration, and its scripts and plugins are told. Does not wait.
+
+        In a run with several servers an event with scope="run" happens on all of them, once for each call: let one of them call, by
+        `if ctx.is_first`, or a function with scope="run". LookupError, with the nearest name, where the XML has none of this name."""
+        self._services.signal(self._services.model.event(event))
+
     def reduce(self, value, op, bins=None, range=None):
         """What all servers of the run make of `value` together: the same on each of them, bit for bit the same for any number of
         servers. Waits for the others; all have to make the same calls in an iteration, in the same order.

@@ -112,6 +112,9 @@ class Services:
     def set(self, parameter, value, scope):
         self.log("info", f"ctx.set(\"{parameter}\", {value!r}): only told, a replay has no simulation to steer")
 
+    def signal(self, event):
+        self.log("info", f"ctx.signal(\"{event}\"): only told, a replay has no run in which it happens")
+
     def image(self, script, name, iteration, picture):
         from . import outputs
         return outputs.write_image(self._output / script, name, iteration, picture)

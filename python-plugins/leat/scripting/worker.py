@@ -86,6 +86,9 @@ class Services:
     def set(self, parameter, value, scope):
         self._channel.send({"kind": "set", "parameter": parameter, "value": value, "scope": scope})
 
+    def signal(self, event):
+        self._channel.send({"kind": "signal", "event": event})
+
     def reduce(self, function, signature, columns):
         """See reductions.OneServer. Waits for the other servers, as long as the script's call may take."""
         from .reductions import outcome_of

@@ -143,6 +143,7 @@ class Tables {
     record.name = text(d.name);
     record.extent = program(d.extent);
     record.global = program(d.global);
+    record.position = program(d.position);
     record.ghost_low = d.ghost_low;
     record.ghost_high = d.ghost_high;
     record.varying = d.varying;

@@ -115,7 +115,8 @@ struct SteeringRequest {
   std::string who;  ///< the script's name, or "control/<process>"
   std::string parameter;
   Steering::Value value;
-  bool of_node = false;  ///< meant for the ranks of one server, whatever others do
+  bool of_node = false;   ///< meant for the ranks of one server, whatever others do
+  bool is_event = false;  ///< `parameter` is an event, which is to happen
 };
 
 }  // namespace leat::server
