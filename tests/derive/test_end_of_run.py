@@ -135,7 +135,8 @@ def test_of_a_run_that_is_killed_as_a_whole_the_end_is_that_of_its_last_whole_it
 
 def test_a_value_that_came_before_the_last_iteration_is_said_to_be_of_that(tmp_path):
     made = xml('<layout name="row" type="double" dimensions="5" global="5" names="x"/><variable name="u" layout="row"/>'
-               '<variable name="w" layout="row"/><variable name="u_last" expr="u" every="last"/><variable name="w_last" expr="w" every="last"/>')
+               '<variable name="w" layout="row"/><variable name="u_last" expr="u" every="last"/>'
+               '<variable name="w_last" expr="w" every="last"/>')
     with Run(tmp_path, made, ranks=1) as run:
         (rank,) = run.init()
         for iteration in range(4):
@@ -164,7 +165,8 @@ def test_a_run_that_goes_on_and_whose_server_is_killed_at_the_end_has_its_parame
 
 
 def test_coordinates_go_with_the_fields_of_a_store(tmp_path):
-    made = xml("""<mesh name="grid" type="rectilinear" coordinates="cx"/><layout name="row" type="double" dimensions="5" global="5" names="x"/>
+    made = xml("""<mesh name="grid" type="rectilinear" coordinates="cx"/>
+      <layout name="row" type="double" dimensions="5" global="5" names="x"/>
       <layout name="line" type="double" dimensions="5" names="x"/><variable name="cx" layout="line" time-varying="false"/>
       <variable name="u" layout="row" mesh="grid"/><variable name="v" layout="row"/>""",
                store='<store name="out" type="hdf5"/><store name="small" type="hdf5" file="small.h5"><field ref="u"/></store>')

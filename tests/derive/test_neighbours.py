@@ -174,7 +174,8 @@ def test_what_makes_no_sense_is_said(tmp_path, derived):
 
 def test_fields_that_make_no_sense_are_said(tmp_path):
     stores = """<store name="out" type="hdf5"><field ref="nothing"/><field ref="u" select="y=1"/>
-      <field ref="u" operation="mean" every="2"/><field ref="u" operation="mean" every="3"/><field ref="g" operation="max" every="2"/></store>"""
+      <field ref="u" operation="mean" every="2"/><field ref="u" operation="mean" every="3"/>
+      <field ref="g" operation="max" every="2"/></store>"""
     (tmp_path / "bad.xml").write_text(faces_text('<group name="g"><variable name="w" expr="u+1"/></group>', 1, store=stores))
     done = subprocess.run([BUILD / "bin" / "leat", "check", tmp_path / "bad.xml"], capture_output=True, text=True, timeout=60, check=False)
     said = done.stdout + done.stderr
