@@ -11,7 +11,8 @@ from test_calls import build, environment
 
 XML = """<simulation name="calls"><architecture><buffer size="8MiB"/></architecture><data>
 <parameter name="n" type="int"/><parameter name="i0" type="int"/>
-<layout name="cells" type="double" dimensions="3,n" global="3,6" position="0,i0"/><variable name="u" layout="cells"/><variable name="v" layout="cells"/>
+<layout name="cells" type="double" dimensions="3,n" global="3,6" position="0,i0"/>
+<variable name="u" layout="cells"/><variable name="v" layout="cells"/>
 </data><storage><store name="out" type="hdf5"/></storage></simulation>"""
 PROGRAMS = {
     "c": """
