@@ -65,7 +65,3 @@ def __getattr__(name):
         raise ImportError("this is the part of Leat for scripts. For a simulation in Python install the whole package: "
                           "pip install .../python-plugins") from error
     return client if name == "client" else getattr(client, name)
-
-
-def __dir__():
-    return sorted(__all__)
