@@ -315,12 +315,6 @@ def test_there_are_scripts():
     assert len(SCRIPTS) >= 4
 
 
-def test_a_shell_completes_what_the_package_has():
-    import leat
-
-    assert {"on_iteration", "on_event", "Context", "write", "end_iteration"} <= set(dir(leat)) <= set(leat.__all__)
-
-
 # --- docs/how-to/analyse-with-python.md ---
 
 PAGE = (pathlib.Path(__file__).parents[2] / "docs/how-to/analyse-with-python.md").read_text()
