@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 from arrays_run import write_arrays
-from leat_run import BUILD, LIMIT, Run, same_bits, xml
+from leat_run import BUILD, LIMIT, Run, data, same_bits, xml
 from test_calls import build, environment
 
 XML = """<simulation name="calls"><architecture><buffer size="8MiB"/></architecture><data>
@@ -159,4 +159,6 @@ def test_a_position_outside_is_an_error_of_the_write(tmp_path):
         rank.must("set_int", "i0", 0)  # where it lies may change
         assert rank.write("u", 32, 2).ok
         rank.end()
-        run.finish()
+        run.finalize()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["u"][0][4:], data(4, "f8", 1)) and same_bits(file["u"][1][:4], data(4, "f8", 2))
