@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 17u);
+  EXPECT_EQ(kLayoutVersion, 18u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 

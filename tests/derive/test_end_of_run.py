@@ -7,6 +7,8 @@ import subprocess
 import h5py
 import numpy as np
 import pytest
+import test_coordinates
+from arrays_run import write_arrays
 from derived_run import fields, run, stored
 from leat_run import BUILD, Run, data, same_bits, xml
 from test_restart import part_of_run
@@ -181,3 +183,24 @@ def test_coordinates_go_with_the_fields_of_a_store(tmp_path):
         assert "never written" not in run.log(), run.log()
     with h5py.File(tmp_path / "small.h5") as file:
         assert same_bits(file["cx"][:], data(5, "f8", 9)) and "u" in file and "v" not in file
+
+
+def test_the_end_of_a_value_that_has_gone_to_another_server_is_one_row(tmp_path):
+    """Of a run that goes on: the server that had it at the end of the run before has a row of that still."""
+    whole = fields(6)
+    columns = [11, 10, 9, 2, 1, 0]
+    derived = """<variable name="at" expr="u" select="x=iy, y=1" store="none"/><variable name="at_last" expr="at" every="last"/>
+      <variable name="at_sum" expr="at" operation="accumulate" every="run"/>"""
+    made = test_coordinates.text(derived, 4, cores='2" servers="2', store='<store name="out" type="hdf5" append="true"/>')
+    for first, last in ((0, 3), (3, 6)):
+        ranks = test_coordinates.by_rank(whole, 4, parameters={("iy", i): at for i, at in enumerate(columns)})
+        for each in ranks:
+            for key in [key for key in each if key[1] != "position" and (key[0] in "uv=iy") and not first <= key[1] < last]:
+                del each[key]
+            if first:
+                each["run", "start"] = np.array(first)
+        write_arrays(tmp_path, made, ranks)
+    values = [whole["u"][i, 1, at] for i, at in enumerate(columns)]
+    assert stored(tmp_path, "iteration", "run-last.h5").tolist() == [5]
+    assert stored(tmp_path, "at_last", "run-last.h5").tolist() == [values[5]]
+    np.testing.assert_allclose(stored(tmp_path, "at_sum", "run-over-run.h5"), [sum(values)], rtol=1e-13)

@@ -278,4 +278,8 @@ DescribedRun::DescribedRun(hid_t file) {
   }
 }
 
+bool has_one_row(const leat_run& run) {
+  return option(run.options, run.option_count, kOneRow) == "true";
+}
+
 }  // namespace leat::hdf5

@@ -15,6 +15,10 @@
 
 namespace leat::hdf5 {
 
+/// Option of the store, "true": the file has one row, and that of a run that goes on takes its place. The server says so of every="last".
+inline constexpr const char* kOneRow = "one-row";
+bool has_one_row(const leat_run& run);
+
 /// Keeps it in the file, unless it is there. It is the same in all parts of a run: nothing in it is
 /// of one node.
 void describe_run(hid_t file, const leat_run& run);

@@ -9,6 +9,7 @@
 #include "lib/model/splitting.hpp"
 #include "server/plugins/common/io_choice.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/disk/named_file.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 

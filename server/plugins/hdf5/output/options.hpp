@@ -20,9 +20,6 @@ inline constexpr int kMostFiles = 999;  // as their names have room for
 /// "true": the run goes on in the file of an earlier one.
 inline constexpr const char* kAppend = "append";
 
-/// "true": the file has one row, and that of a run that goes on takes its place. The server says so of every="last".
-inline constexpr const char* kOneRow = "one-row";
-
 // Of a store with layout="damaris": what its options are called, and how many files an iteration has.
 
 inline constexpr const char* kLayout = "layout";

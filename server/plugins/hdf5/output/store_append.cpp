@@ -45,10 +45,6 @@ class HostOfDraft {
 
 FilePlace draft_of(const std::string& path) { return FilePlace(path).beside(".cut"); }
 
-bool has_one_row(const leat_run& run) {
-  return option(run.options, run.option_count, kOneRow) == "true";
-}
-
 std::string compression_in(const leat_run& run) {
   return option(run.options, run.option_count, "compression");
 }

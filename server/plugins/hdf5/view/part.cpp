@@ -12,6 +12,7 @@
 #include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 
 namespace leat::hdf5 {
@@ -108,6 +109,19 @@ void keep_one_run(std::vector<Part>* parts) {
   *parts = std::move(kept);
 }
 
+// Of the end of a run: another server may have what this one had at the end of the run before.
+void keep_newest_row(std::vector<Part>* parts) {
+  if (!has_one_row(DescribedRun(part_with_rows(*parts).file).run())) return;
+  std::int64_t newest = -1;
+  for (const Part& part : *parts)
+    if (!part.iterations.empty()) newest = std::max(newest, part.iterations.back());
+  for (Part& part : *parts) {
+    if (part.iterations.empty() || part.iterations.back() == newest) continue;
+    part.iterations.clear();
+    part.complete.clear();
+  }
+}
+
 }  // namespace
 
 std::optional<std::int64_t> losses_of(const Part& part) {
@@ -147,6 +161,7 @@ std::vector<Part> open_parts(const std::string& folder, std::vector<std::string>
     return std::pair(a.first_rank, a.started_ns) < std::pair(b.first_rank, b.started_ns);
   });
   give_names(&parts);
+  keep_newest_row(&parts);
   return parts;
 }
 
