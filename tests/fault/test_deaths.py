@@ -155,7 +155,7 @@ def test_after_sigterm_the_server_takes_what_ranks_write_in_the_grace_time(tmp_p
                 assert rank.write("a", 20, 10 * iteration + rank.number).ok
                 rank.end()
         run.finish()
-        assert "is accepted, then stored" in run.log()
+        assert "Leat accepts data for" in run.log()
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == [0, 1, 2] and file["leat/iteration_complete"][:].tolist() == [1, 1, 1]
 
