@@ -62,8 +62,8 @@ DerivationWrong Derivation::add_to(Iteration* iteration) {
       for (const Block& block : from_.blocks[each]) iteration->constants.push_back(block);
     }
   }
-  saved_.save_with_checkpoint(*iteration, *sums_);
   if (has_end_) keep_parameters(*iteration, sums_.get());
+  saved_.save_with_checkpoint(*iteration, *sums_);
   std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
                    [](const Block& a, const Block& b) { return a.variable < b.variable; });
   return wrong;
