@@ -11,14 +11,14 @@ constexpr std::size_t kWordsOfOne = 2;  // of a parameter: which kind it is, and
 constexpr double kIsNone = 0, kIsInteger = 1, kIsReal = 2;
 
 // No variable has this number.
-Block place_of(std::size_t parameters) {
+Block parameters_block(std::size_t parameters) {
   Block place;
   place.variable = std::numeric_limits<std::uint32_t>::max();
   place.extent[0] = static_cast<std::int64_t>(kWordsOfOne * parameters);
   return place;
 }
 
-void put(const ParameterValue& value, double* words) {
+void put_value(const ParameterValue& value, double* words) {
   words[0] = kIsNone;
   if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
     words[0] = kIsInteger;
@@ -39,7 +39,7 @@ ParameterValue value_in(const double* words) {
 
 void keep_parameters(const Iteration& iteration, Sums* sums) {
   if (iteration.parameters.empty()) return;
-  const Block place = place_of(iteration.parameters.size());
+  const Block place = parameters_block(iteration.parameters.size());
   Sum* sum = sums->own(place, 1);
   if (!sum) {
     Result<Sum*> made = sums->make(place, 1, 1, sums->own(place));
@@ -50,7 +50,7 @@ void keep_parameters(const Iteration& iteration, Sums* sums) {
   if (!slots.now || slots.is_done) return;
   double* words = sum->array(slots.number, 0);
   for (const ParameterValue& each : iteration.parameters) {
-    put(each, words);
+    put_value(each, words);
     words += kWordsOfOne;
   }
   slots.now->number.store(iteration.number + 1, std::memory_order_release);
@@ -58,7 +58,7 @@ void keep_parameters(const Iteration& iteration, Sums* sums) {
 
 std::vector<ParameterValue> kept_parameters(std::int64_t iteration, Sums* sums) {
   std::vector<ParameterValue> values;
-  const Sum* const sum = sums->own(place_of(0));
+  const Sum* const sum = sums->own(parameters_block(0));
   if (!sum) return values;
   for (int slot = 0; slot < 2; ++slot) {
     if (sum->head().slots[slot].number.load() != iteration + 1) continue;
