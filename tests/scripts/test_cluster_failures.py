@@ -121,7 +121,7 @@ def test_a_script_that_never_ends_is_ended_and_ranks_go_on(tmp_path):
             run.step(i)
         run.finish()
         assert time.monotonic() - began < LIMIT
-        assert re.search(r"took longer than 20 s|the call has taken longer than its timeout", run.log())
+        assert re.search(r"took longer than 20 s|the call has taken longer than its timeout", run.log()), run.log()
         assert "slow, which server 0 calls, has not returned in time" in run.log()
     expect_right(tmp_path, 3, range(4), missing=(1,))
 
