@@ -35,16 +35,21 @@ std::optional<std::uint32_t> coordinate_of(const Model& model, const Variable& o
     const std::size_t dims = mesh.dims > 0 ? mesh.dims : mesh.coordinates.size();  // not linked yet
     if (dims == dimensions.size() && axis < mesh.coordinates.size()) return mesh.coordinates[axis];
   }
-  const std::string group = of.name.substr(0, of.name.rfind('/') + 1);
-  for (const std::string& name : {group + dimensions[d].name, dimensions[d].name}) {
-    const auto number = static_cast<std::uint32_t>(index_of(model.variables, name));
-    if (number < model.variables.size() && is_along(model, number, dimensions[d].name))
-      return number;
-  }
-  return std::nullopt;
+  return named_coordinate(model, of, d);
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> named_coordinate(const Model& model, const Variable& of,
+                                              std::size_t d) {
+  const std::string& dimension = layout_of(model, of).dimensions[d].name;
+  const std::string group = of.name.substr(0, of.name.rfind('/') + 1);
+  for (const std::string& name : {group + dimension, dimension}) {
+    const auto number = static_cast<std::uint32_t>(index_of(model.variables, name));
+    if (number < model.variables.size() && is_along(model, number, dimension)) return number;
+  }
+  return std::nullopt;
+}
 
 Result<Axis> axis_along(const Model& model, std::uint32_t variable, std::size_t d) {
   const Variable& of = model.variables[variable];

@@ -12,6 +12,7 @@
 namespace leat::model {
 
 struct Model;
+struct Variable;
 
 /// new = old * scale + offset.
 struct UnitChange {
@@ -30,6 +31,9 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
+/// A variable of one dimension that is called as dimension `d` of this one, and along it: of its group, else of none.
+std::optional<std::uint32_t> named_coordinate(const Model& model, const Variable& of,
+                                              std::size_t d);
 /// Of dimension `d` of that variable. The error says that there are none, and how they could be. After link_meshes.
 Result<Axis> axis_along(const Model& model, std::uint32_t variable, std::size_t d);
 

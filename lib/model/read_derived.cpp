@@ -242,8 +242,7 @@ std::string why_nothing_of_end(const Model& model, const Variable& variable) {
   return "\"" + variable.name + "\" has every=\"" +
          to_text(model.periods[variable.derived->period]) +
          "\", and is there when the run is over, in files alone: nothing is made of it. Name what "
-         "it is "
-         "made of";
+         "it is made of";
 }
 
 void read_derived(ReadContext& context) {

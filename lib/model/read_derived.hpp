@@ -32,10 +32,9 @@ void settle_derived(ReadContext& context, ToDerive& told);
 /// derived_shapes.cpp. That what it is made of goes together, value by value. `main` has the most dimensions of all.
 void expect_same_shape(ReadContext& context, ToDerive& told, const Variable& other,
                        const Variable& main);
-/// Of one that is d(main, along).
 /// The part that `select` says, of what is made of a variable of this layout.
 void read_selection(ReadContext& context, ToDerive& told, const Layout& whole);
-/// Of told.along.
+/// Of one that is d(main, x) or mid(main, x), as told.along says.
 void settle_neighbours(ReadContext& context, ToDerive& told, const Variable& main);
 /// Its layout, by what select="..." and reduce="..." leave of that of `main`; with elements of `type`.
 void settle_layout(ReadContext& context, ToDerive& told, const Variable& main, ScalarType type);

@@ -91,8 +91,7 @@ std::string place_selected(ReadContext& context, const ToDerive& told, std::size
                          (main.mesh && context.model.meshes[*main.mesh].kind == MeshKind::amr)))
     return "what is beside a block is known only where the layout of \"" + main.name +
            "\" says global=\"...\", and on no amr mesh: leave \"linear\" out, and the nearest "
-           "place "
-           "counts";
+           "place counts";
   for (const Derived::Input& input : derived.inputs) {
     if (!text.is_linear || input.is_parameter) continue;
     const std::vector<Dimension>& its =

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/base/text.hpp"
-#include "lib/model/checks.hpp"
+#include "lib/model/axis.hpp"
 #include "lib/model/read_steps.hpp"
 
 namespace leat::model {
@@ -123,15 +123,8 @@ std::vector<std::uint32_t> places_of(const Model& model, const Variable& variabl
     for (const auto& each : {mesh.connectivity, mesh.offsets, mesh.types})
       if (each) all.push_back(*each);
   }
-  const std::string group = variable.name.substr(0, variable.name.rfind('/') + 1);
-  for (const Dimension& dimension : layout_of(model, variable).dimensions) {
-    for (const std::string& name : {group + dimension.name, dimension.name}) {
-      const std::size_t number = index_of(model.variables, name);
-      if (number == model.variables.size()) continue;
-      const std::vector<Dimension>& its = layout_of(model, model.variables[number]).dimensions;
-      if (its.size() == 1 && its[0].name == dimension.name)
-        all.push_back(static_cast<std::uint32_t>(number));
-    }
+  for (std::size_t d = 0; d < layout_of(model, variable).dimensions.size(); ++d) {
+    if (const auto coordinate = named_coordinate(model, variable, d)) all.push_back(*coordinate);
   }
   return all;
 }

@@ -286,8 +286,7 @@ void read_keep(ReadContext& context, const XmlElement& group) {
 std::string why_no_every_when_told(const std::string& every) {
   return "every=\"" + every +
          "\" with tells: what ranks write when they are told to end would not be taken. Leave "
-         "every "
-         "out: the simulation writes a checkpoint in the iterations in which it likes";
+         "every out: the simulation writes a checkpoint in the iterations in which it likes";
 }
 
 namespace {

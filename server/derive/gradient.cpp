@@ -87,21 +87,22 @@ std::string Gradient::compute(const Block& of, std::vector<double>* result) cons
   }
   if (outer * inner * count <= 0) return "";
   if (std::string why = look_at_places(begin, end); !why.empty()) return why;
-  std::vector<double> low, high, all;
-  const auto take = [&](std::optional<std::int64_t> index, std::vector<double>* to) {
+  std::vector<double> low, high, room;
+  const auto take = [&](std::int64_t index, std::vector<double>* to) {
     FixedIndices fixed{};
     fixed[along_] = index;
     return neighbours_.take(own, fixed, to);
   };
-  std::string why = take(std::nullopt, &all);
-  if (why.empty() && begin > 0) why = take(begin - 1, &low);
+  std::string why;
+  if (begin > 0) why = take(begin - 1, &low);
   if (why.empty() && end < static_cast<std::int64_t>(places_.size())) why = take(end, &high);
   if (!why.empty()) return why;
-  result->resize(all.size());
+  const double* const all = neighbours_.values_of(own, &room);
+  result->resize(static_cast<std::size_t>(outer * count * inner));
   for (std::int64_t o = 0; o < outer; ++o) {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t at = (o * count + i) * inner;
-      const double* const here = all.data() + at;
+      const double* const here = all + at;
       differentiate(begin + i, {i > 0 ? here - inner : low.data() + o * inner, here,
                                 i + 1 < count ? here + inner : high.data() + o * inner,
                                 result->data() + at, inner});

@@ -12,7 +12,7 @@ using What = model::Along::What;
 
 bool is_linear(const model::Selected& part) { return part.place && part.place->is_linear; }
 
-// How an array that has all of a box, but for what is fixed, lies to what is selected of it.
+// How an array that has all of a block, but for what is fixed, lies to what is selected of it.
 void lay(const Interior& own, const std::vector<model::Selected>& parts,
          const std::vector<double>& values, ArrayInput* input) {
   *input = ArrayInput{};
@@ -85,13 +85,14 @@ std::string InputsOfNeighbours::middle(const Block& of, const std::vector<std::i
   const std::size_t along = *derived_.along;
   const Neighbours neighbours = neighbours_of(derived_.main);
   const Interior own = neighbours.interior_of(of);
-  std::vector<double> all, behind;
-  FixedIndices fixed{};
-  std::string why = neighbours.take(own, fixed, &all);
+  std::vector<double> room, behind;
   const std::int64_t count = extents[along];
+  FixedIndices fixed{};
   fixed[along] = own.begin[along] + own.count[along];
-  if (why.empty() && count == own.count[along]) why = neighbours.take(own, fixed, &behind);
-  if (!why.empty()) return why;
+  if (count == own.count[along]) {
+    if (std::string why = neighbours.take(own, fixed, &behind); !why.empty()) return why;
+  }
+  const double* const all = neighbours.values_of(own, &room);
   std::int64_t outer = 1, inner = 1;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     if (d != along) (d < along ? outer : inner) *= own.count[d];
@@ -100,7 +101,7 @@ std::string InputsOfNeighbours::middle(const Block& of, const std::vector<std::i
   double* to = values->data();
   for (std::int64_t o = 0; o < outer; ++o) {
     for (std::int64_t i = 0; i < count; ++i) {
-      const double* const low = all.data() + (o * own.count[along] + i) * inner;
+      const double* const low = all + (o * own.count[along] + i) * inner;
       const double* const high = i + 1 < own.count[along] ? low + inner : behind.data() + o * inner;
       for (std::int64_t k = 0; k < inner; ++k) *to++ = (low[k] + high[k]) / 2;
     }

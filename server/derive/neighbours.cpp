@@ -78,6 +78,21 @@ void Neighbours::copy(const Interior& from, const Interior& own, const FixedIndi
   }
 }
 
+const double* Neighbours::values_of(const Interior& own, std::vector<double>* room) const {
+  std::int64_t count = 1;
+  bool has_ghosts = false;
+  for (std::size_t d = 0; d < layout_.dimensions.size(); ++d) {
+    count *= own.count[d];
+    has_ghosts = has_ghosts || own.count[d] != own.block->extent[d];
+  }
+  if (!has_ghosts && layout_.type == ScalarType::float64)
+    return static_cast<const double*>(own.block->data);
+  room->resize(static_cast<std::size_t>(std::max<std::int64_t>(0, count)));
+  Taken taken{*room, std::vector<std::uint8_t>(room->size())};
+  copy(own, own, {}, false, &taken);
+  return room->data();
+}
+
 std::string Neighbours::take(const Interior& own, const FixedIndices& fixed,
                              std::vector<double>* values) const {
   std::int64_t count = 1;

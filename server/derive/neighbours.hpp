@@ -32,6 +32,8 @@ class Neighbours {
   Interior interior_of(const Block& block) const;
   /// The block of that rank and number; null: there is none.
   const Block* block_of(std::int32_t rank, std::uint32_t number) const;
+  /// All values of it, in C order: where they lie, or in `room`.
+  const double* values_of(const Interior& own, std::vector<double>* room) const;
   /// Values at the fixed indices, and along the other dimensions at those of `own`, in C order. "", or which are not known.
   std::string take(const Interior& own, const FixedIndices& fixed,
                    std::vector<double>* values) const;

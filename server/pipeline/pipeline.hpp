@@ -117,7 +117,7 @@ class Pipeline final {
   void send_aside(const Turn& turn, const std::vector<Publication>& published, int step);
   SideStores::Round await_aside(std::int64_t iteration);
   void came_late(StoreNode& store, PipelineResult result);
-  std::vector<std::string> tell_end(PipelineResult* closed);
+  std::vector<std::string> tell_end(PipelineResult* result);
 
   Nodes stores_;
   Trace* trace_ = nullptr;
