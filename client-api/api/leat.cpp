@@ -526,6 +526,12 @@ LEAT_API leat_status leat_start_at(int64_t iteration) {
                  [&](Session& session, Call& call) { return session.start_at(call, iteration); });
 }
 
+LEAT_API leat_status leat_begin_iteration(int64_t iteration) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.begin_iteration(call, iteration);
+  });
+}
+
 LEAT_API leat_status leat_count(const char* variable, int64_t* count) {
   return guarded(__func__, [&](Session& session, Call& call) {
     return session.blocks().count(call, variable, count);

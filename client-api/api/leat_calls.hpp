@@ -51,6 +51,12 @@ inline leat_status end_iteration() { return check(leat_end_iteration()); }
 /// of its own.
 inline leat_status start_at(std::int64_t iteration) { return check(leat_start_at(iteration)); }
 
+/// The iteration that begins now has this number, the step of the code itself: files, scripts and
+/// log have it. Optional; before anything of it is written.
+inline leat_status begin_iteration(std::int64_t iteration) {
+  return check(leat_begin_iteration(iteration));
+}
+
 /// How many blocks of a variable this rank has handed over in its current iteration; one that was
 /// written again counts once.
 inline leat_status count(const char* variable, std::int64_t& count) {

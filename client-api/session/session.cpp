@@ -190,18 +190,22 @@ inline Status Session::end(const Call& call) {
 }
 
 // Files have room for numbers of 32 bits; one more, which nobody ends, must be one too.
-Status Session::start_at(const Call& call, std::int64_t iteration) {
+Status Session::expect_number(const Call& call, const char* what, std::int64_t iteration) {
   constexpr std::int64_t kMost = INT32_MAX - 1;
-  if (iteration < 0 || iteration > kMost) {
-    return failures_.complain(
-        call,
-        {Status::ERROR_ARGUMENT, "the first iteration cannot have the number " +
-                                     std::to_string(iteration) + ": numbers go from 0 to " +
-                                     std::to_string(kMost)},
-        "");
-  }
-  const bool has_anything = blocks_.wrote_since_end() || signals_.any_since_end();
-  if (has_begun_ || has_anything) {
+  if (iteration >= 0 && iteration <= kMost) return Status::OK;
+  return failures_.complain(call,
+                            {Status::ERROR_ARGUMENT, std::string(what) +
+                                                         " cannot have the number " +
+                                                         std::to_string(iteration) +
+                                                         ": numbers go from 0 to " +
+                                                         std::to_string(kMost)},
+                            "");
+}
+
+Status Session::start_at(const Call& call, std::int64_t iteration) {
+  const Status status = expect_number(call, "the first iteration", iteration);
+  if (status != Status::OK) return status;
+  if (has_begun_ || has_anything()) {
     return failures_.complain(
         call,
         {Status::ERROR_STATE,
@@ -211,8 +215,37 @@ Status Session::start_at(const Call& call, std::int64_t iteration) {
              "leat_signal or leat_end_iteration; nothing is changed"},
         "");
   }
+  return jump(call, iteration);
+}
+
+// Without a gap there is nothing to say: a code may make the call in each iteration.
+Status Session::begin_iteration(const Call& call, std::int64_t iteration) {
+  const Status status = expect_number(call, "an iteration", iteration);
+  if (status != Status::OK) return status;
+  const std::int64_t current = channel_.iteration();
+  if (iteration == current && (has_begun_ || has_anything())) return Status::OK;
+  const std::string begins = "iteration " + std::to_string(iteration) + " cannot begin: ";
+  if (iteration < current)
+    return failures_.complain(
+        call,
+        {Status::ERROR_STATE, begins + "this rank has ended iteration " +
+                                  std::to_string(current - 1) +
+                                  ", and numbers only grow; nothing is changed"},
+        "");
+  if (has_anything())
+    return failures_.complain(
+        call,
+        {Status::ERROR_STATE, begins + "this rank has written or signalled in iteration " +
+                                  std::to_string(current) +
+                                  " and not ended it: call leat_end_iteration first; nothing is "
+                                  "changed"},
+        "");
+  return jump(call, iteration);
+}
+
+Status Session::jump(const Call& call, std::int64_t iteration) {
   has_begun_ = true;
-  if (iteration > 0) enter(iteration);
+  if (iteration > channel_.iteration()) enter(iteration);
   os::WaitBudget budget = channel_.budget();
   const Status status =
       channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::start_at));
@@ -282,7 +315,7 @@ bool is_strict() {
 }  // namespace
 
 void Session::detach(const Call& call) noexcept {
-  if (blocks_.wrote_since_end() || signals_.any_since_end()) (void)end_iteration(call);
+  if (has_anything()) (void)end_iteration(call);
   os::WaitBudget budget = channel_.budget();
   (void)channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::finalize));
 }

@@ -81,6 +81,8 @@ class Session {
   }
   /// As leat_start_at.
   Status start_at(const Call& call, std::int64_t iteration);
+  /// As leat_begin_iteration.
+  Status begin_iteration(const Call& call, std::int64_t iteration);
   std::int64_t iteration() const noexcept { return channel_.iteration(); }
   const Ranks& ranks() const noexcept { return start_.ranks; }
   /// What its server says of itself to others of the run.
@@ -128,6 +130,12 @@ class Session {
   static Result<shm::Segment> take_place(const std::string& name, std::uint32_t place,
                                          bool is_one_of_several);
   Result<Connection> find_successor(const AskForHeld& ask_for_held, std::int64_t limit_ns) noexcept;
+  bool has_anything() const noexcept {
+    return blocks_.wrote_since_end() || signals_.any_since_end();
+  }
+  Status expect_number(const Call& call, const char* what, std::int64_t iteration);
+  /// Goes there, and says so to the server.
+  Status jump(const Call& call, std::int64_t iteration);
   /// This rank is in `iteration` from now on: takes the values that are steered from it on.
   void enter(std::int64_t iteration);
   bool is_automatic() const noexcept;

@@ -215,7 +215,7 @@ enum class EventKind : std::uint32_t {
   signal,         ///< subject: event of the XML
   products,       ///< what somebody has published; subject: bytes of its head, which says what, in front of the data; offset, bytes as of a block
   span,           ///< of SegmentHeader::traced; subject: SpanKind; block: spans that found no room before it
-  start_at        ///< the client begins with `iteration`: it has nothing in those before
+  start_at        ///< the client is in `iteration` from now on: it has nothing in those between; its first one, where nothing came before
 };
 
 /// Of a write whose variable the XML does not have.

@@ -35,7 +35,7 @@ _BY_HAND = ("Error", "init", "split", "write", "read", "alloc", "idle", "iterati
             "last_error", "status_name")
 # By client-api/api/generate_calls.py, of calls.def.
 _MADE = ("finalize", "commit", "set_extent", "set_position", "set_level", "restart_step", "end_iteration", "start_at",
-         "count", "signal", "after_collective", "set_int", "set_ints", "set_double", "set_string")
+         "begin_iteration", "count", "signal", "after_collective", "set_int", "set_ints", "set_double", "set_string")
 _VERBS = (*_BY_HAND, *_MADE)
 _ROOMS = ("amr", "control", "graph", "module", "reader")
 # Not open: `from leat import *` must not take Python's own away.

@@ -6,7 +6,7 @@ from . import _core
 from .errors import check as _check
 
 __all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "restart_step", "end_iteration", "start_at",
-           "count", "signal", "after_collective", "set_int", "set_ints", "set_double", "set_string")
+           "begin_iteration", "count", "signal", "after_collective", "set_int", "set_ints", "set_double", "set_string")
 
 
 def finalize():
@@ -51,6 +51,12 @@ def end_iteration():
 def start_at(iteration):
     """The first iteration of this rank has this number: for a code that goes on from a restart file of its own."""
     _check(_core.start_at(int(iteration)))
+
+
+def begin_iteration(iteration):
+    """The iteration that begins now has this number, the step of the code itself: files, scripts and log have it. Optional; before anything
+    of it is written."""
+    _check(_core.begin_iteration(int(iteration)))
 
 
 def count(variable):

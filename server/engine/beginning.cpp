@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace leat::server {
 
@@ -27,6 +28,25 @@ void Beginning::begin(std::uint32_t client, std::int64_t iteration) {
   session_.memory.begin_at(client, iteration);
   if (session_.iterations.forget_before_first()) session_.signals.open_next();
   warn_of_others(client, iteration);
+}
+
+void Beginning::again(std::uint32_t client, std::int64_t iteration) {
+  if (client == 0) session_.parameters.iteration_ended(iteration - 1);
+  session_.iterations.skip_to(client, iteration);
+  session_.memory.iteration_ended(client, iteration - 1);
+  look_at_gaps();
+}
+
+void Beginning::look_at_gaps() {
+  const auto& unlike = session_.iterations.unlike();
+  if (!unlike || std::exchange(has_warned_of_gaps_, true)) return;
+  const std::string text = fmt::format(
+      "{} has left iteration {} out by leat_begin_iteration, and other ranks write in it: "
+      "iterations that only some ranks have hold what those write. Call leat_begin_iteration with "
+      "the same number on all ranks",
+      session_.clients.name_of(unlike->client), unlike->iteration);
+  session_.run.log->warn("{}", text);
+  session_.record.ledger().incidents().warn("start", Warning::kNoVariable, unlike->iteration, text);
 }
 
 // Once: with a thousand ranks it would be said a thousand times.

@@ -18,6 +18,10 @@ class Beginning {
   void of(std::uint32_t client, std::int64_t iteration);
   /// The client says so, before anything else of it. False: that cannot be.
   bool said(std::uint32_t client, std::int64_t iteration);
+  /// The client goes there from a later iteration than its first: it has nothing in those between.
+  void again(std::uint32_t client, std::int64_t iteration);
+  /// Whether all ranks leave the same iterations out: says so where they do not. Costs nothing else.
+  void look_at_gaps();
 
   // Recovery where a server has died
   void apply(const RankBegan& record);
@@ -31,7 +35,7 @@ class Beginning {
 
   SessionState& session_;
   bool is_said_ = false;  // by any
-  bool has_warned_ = false;
+  bool has_warned_ = false, has_warned_of_gaps_ = false;
 };
 
 }  // namespace leat::server

@@ -102,10 +102,7 @@ void Ending::tend_drains() {
 // Of the log: whoever reads nothing else has read how it went.
 std::string Ending::last_line() const {
   const Ledger& ledger = session_.record.ledger();
-  std::int64_t ended = 0;
-  for (std::uint32_t i = 0; i < session_.clients.size(); ++i)
-    ended = std::max(ended, session_.iterations.current(i));
-  ended -= std::min(ended, session_.iterations.first());
+  const std::int64_t ended = session_.iterations.ended_count();
   std::uint64_t bytes = 0;
   for (const auto& store : dispatcher_.pipeline().stores()) bytes += store->plugin().work().bytes;
   const std::uint64_t stored = ledger.iterations().stored(), failed = ledger.iterations().failed(),

@@ -133,10 +133,7 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
     case EventKind::span:
       return;  // is for the trace alone
     case EventKind::start_at:
-      if (beginning_.said(index, event.iteration)) return overflow_.serve();
-      return session_.clients.complain(
-          index,
-          fmt::format("said that it begins with iteration {}, which cannot be", event.iteration));
+      return on_start_at(index, event);
   }
   session_.clients.complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }
@@ -150,8 +147,26 @@ void Events::on_end_iteration(std::uint32_t index, const shm::Event& event) {
   beginning_.of(index, iteration);
   session_.times.ended(index, event.at_ns, event.inside_ns,
                        iteration + 1 - session_.iterations.current(index));
+  // Each server takes part in each iteration, also where nobody on its node writes.
+  if (reduces_over_run_ && iteration >= session_.iterations.current(index))
+    session_.iterations.touch(iteration);
+  session_.of_run.ended(session_.iterations.current(index), iteration);
+  beginning_.look_at_gaps();
   end_all_before(index, iteration + 1);
   overflow_.serve();
+}
+
+void Events::on_start_at(std::uint32_t index, const shm::Event& event) {
+  if (!session_.iterations.first_of(index)) {
+    if (beginning_.said(index, event.iteration)) return overflow_.serve();
+  } else if (event.iteration >= session_.iterations.current(index) &&
+             event.iteration < shm::kMostIterations) {
+    if (event.iteration > session_.iterations.current(index))
+      beginning_.again(index, event.iteration);
+    return overflow_.serve();
+  }
+  session_.clients.complain(
+      index, fmt::format("said that it begins with iteration {}, which cannot be", event.iteration));
 }
 
 // The client is in `iteration`, and has ended all before it. That it was there already is no error:
@@ -159,8 +174,6 @@ void Events::on_end_iteration(std::uint32_t index, const shm::Event& event) {
 void Events::end_all_before(std::uint32_t index, std::int64_t iteration) {
   if (iteration <= session_.iterations.current(index)) return;
   if (index == 0) session_.parameters.iteration_ended(iteration - 1);
-  // Each server takes part in each iteration, also where nobody on its node writes.
-  if (reduces_over_run_) session_.iterations.touch(iteration - 1);
   session_.iterations.ended(index, iteration - 1);
   session_.memory.iteration_ended(index, iteration - 1);
 }

@@ -36,6 +36,7 @@ class Events {
   std::optional<Block> read(std::uint32_t index, const shm::Event& event, std::string* error);
   void refuse_block(std::uint32_t index, const shm::Event& event, const std::string& error);
   void on_end_iteration(std::uint32_t index, const shm::Event& event);
+  void on_start_at(std::uint32_t index, const shm::Event& event);
   void on_lease_request(std::uint32_t index, const shm::Event& event);
   void on_text(std::uint32_t index, const shm::Event& event);
   void on_lost(std::uint32_t index, const shm::Event& event);

@@ -38,6 +38,9 @@ int main(void) {
   printf("%s", leat_status_name(leat_end_iteration()));
   leat_count("u", &count);
   printf(" %d\\n", (int)count);
+  leat_begin_iteration(70);
+  printf("%d\\n", (int)leat_iteration());
+  leat_write("u", low);
   printf("%s\\n", leat_status_name(leat_finalize()));
 }
 """,
@@ -66,6 +69,9 @@ int main() {
   std::printf("%s", leat_status_name(leat::end_iteration()));
   leat::count("u", count);
   std::printf(" %d\\n", static_cast<int>(count));
+  leat::begin_iteration(70);
+  std::printf("%d\\n", static_cast<int>(leat::iteration()));
+  leat::write("u", low);
   std::printf("%s\\n", leat_status_name(session.finalize()));
 }
 """,
@@ -93,6 +99,9 @@ program main
   call leat_end_iteration(stat)
   call leat_count("u", count)
   print "(a,1x,i0)", leat_status_name(stat), count
+  call leat_begin_iteration(70)
+  print "(i0)", leat_iteration()
+  call leat_write("u", [0.d0, 1.d0])
   call leat_finalize(stat)
   print "(a)", leat_status_name(stat)
 end program
@@ -116,6 +125,9 @@ except leat.Error as error:
 print(leat.count("u"))
 leat.end_iteration()
 print("LEAT_OK", leat.count("u"))
+leat.begin_iteration(70)
+print(leat.iteration())
+leat.write("u", [0., 1.])
 leat.finalize()
 print("LEAT_OK")
 """}
@@ -176,13 +188,14 @@ def test_the_block_is_the_last_argument_but_in_c(ran):
         assert file["u"][0].tolist() == [0, 1, 2, 3]
 
 
-def test_the_first_iteration_has_the_number_that_was_said(ran):
+def test_iterations_have_the_numbers_that_were_said(ran):
+    assert "70" in ran[0]
     with h5py.File(ran[1]) as file:
-        assert file["iteration"][:].tolist() == [7]
+        assert file["iteration"][:].tolist() == [7, 70]
 
 
 def test_blocks_of_the_current_iteration_are_counted_once(ran):
     """Three writes of two blocks, none in the next iteration; nothing is filled in for a variable that is not there."""
     said = [word for word in ran[0] if word not in ("-7", "LEAT_ERROR_ARGUMENT")]
-    assert said == [*3 * ["LEAT_OK"], "LEAT_ERROR_UNKNOWN_NAME", "2", "LEAT_OK", "0", "LEAT_OK"]
+    assert said == [*3 * ["LEAT_OK"], "LEAT_ERROR_UNKNOWN_NAME", "2", "LEAT_OK", "0", "70", "LEAT_OK"]
     assert ran[0].count("-7") == (0 if ran[1].parent.name.startswith("py") else 1)

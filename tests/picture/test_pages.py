@@ -49,7 +49,7 @@ def test_the_how_to(tmp_path):
     folder, environment = page_run.prepared(tmp_path)
     page_run.run(text, folder, environment, scripts.replace("<folder ", '<folder when-slow="wait" '))
     names = sorted(path.name for path in (folder / "heat-scripts/plate").iterdir())
-    assert names == [f"temperature-slice-{i:06d}.png" for i in range(0, 41, 10)]
+    assert names == ["latest-temperature-slice.png", *(f"temperature-slice-{i:06d}.png" for i in range(0, 41, 10))]
     made = folder / "heat-scripts/plate/temperature-slice-000040.png"
     expect_alike(made, ROOT / "docs/pictures/draw-pictures.png")
     (replay,) = re.findall(r"`(leat replay [^`]*)`", text)

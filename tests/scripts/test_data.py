@@ -281,6 +281,7 @@ def test_scalars_pictures_and_arrays_land_where_they_are_looked_for(tmp_path):
         for number in range(3):
             picture = (tmp_path / f"run-scripts/make/{name}-00000{number}.png").read_bytes()
             assert picture.startswith(b"\x89PNG") and picture.endswith(b"IEND\xaeB`\x82")
+        assert os.readlink(tmp_path / f"run-scripts/make/latest-{name}.png") == f"{name}-000002.png"
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["scripts/make/i"][:].tolist() == [0, 1, 2]
         late = file["scripts/make/late"][:]

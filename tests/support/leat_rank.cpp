@@ -231,6 +231,7 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
      }},
     {"end_iteration", [](Words&) { return leat_end_iteration(); }},
     {"start_at", [](Words& w) { return leat_start_at(w.number()); }},
+    {"begin", [](Words& w) { return leat_begin_iteration(w.number()); }},
     {"iteration",
      [](Words& w) { return w.number() == leat_iteration() ? LEAT_OK : LEAT_ERROR_STATE; }},
     {"signal", [](Words& w) { return leat_signal(w.text().c_str()); }},

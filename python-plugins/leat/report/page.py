@@ -142,7 +142,8 @@ def _plots(series, why):
 
 def _pictures(outcome, room):
     """The newest first, as many as there is room for."""
-    paths = [each for folder in outcome.scripts_folders for each in folder.rglob("*") if each.suffix.lower() in _TYPES and each.is_file()]
+    paths = [each for folder in outcome.scripts_folders for each in folder.rglob("*")
+             if each.suffix.lower() in _TYPES and each.is_file() and not each.is_symlink()]
     paths.sort(key=lambda each: (-each.stat().st_mtime, each.name))
     figures, left = [], 0
     for path in paths:

@@ -76,8 +76,8 @@ class Context:
         self.arrays[name] = (np.array(values, order="C"), [str(dim) for dim in dims], str(units))
 
     def image(self, name, picture):
-        """<output>/<script>/<name>-<iteration>.png. picture: a matplotlib figure, a 2-D array, or bytes of shape (height, width,
-        3 or 4). Returns the path."""
+        """<output>/<script>/<name>-<iteration>.png, and a link latest-<name>.png to the newest. picture: a matplotlib figure, a 2-D
+        array, or bytes of shape (height, width, 3 or 4). Returns the path."""
         good_name("image", name)
         return self._services.image(self._script.name, name, self.iteration, picture)
 

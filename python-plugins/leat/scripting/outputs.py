@@ -111,7 +111,7 @@ def _as_text(value):
 
 
 def write_image(folder, name, iteration, picture):
-    """<folder>/<name>-<iteration>.png; appears whole. picture: a matplotlib figure, a 2-D array, (h, w, 3 or 4) bytes,
+    """<folder>/<name>-<iteration>.png; appears whole, and latest-<name>.png is a link to the newest. picture: a matplotlib figure, a 2-D array, (h, w, 3 or 4) bytes,
     or the bytes of such a file."""
     path = pathlib.Path(folder) / f"{name}-{iteration:0{_DIGITS}d}.png"
     with _whole(path, "wb") as file:
@@ -121,6 +121,8 @@ def write_image(folder, name, iteration, picture):
             file.write(picture)
         else:
             _write_array(file, np.asarray(picture), name)
+    with Folder(path.parent) as folder:  # digits are as many, or more: a later one has a longer name, or one that sorts behind
+        folder.link(f"latest-{name}.png", path.name, lambda other: (len(other), other) <= (len(path.name), path.name))
     return path
 
 

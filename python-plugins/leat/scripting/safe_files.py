@@ -69,6 +69,17 @@ class Folder:
     def rename(self, name, to):
         os.replace(name, to, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
 
+    def link(self, name, to, comes_before):
+        """A symbolic link `name` to the file `to` beside it, in the place of the one that is there if comes_before(its target) is true. Nothing
+        where something else has the name, and on file systems without links."""
+        with contextlib.suppress(OSError):
+            if os.path.lexists(f"/proc/self/fd/{self._descriptor}/{name}") and not comes_before(os.readlink(name, dir_fd=self._descriptor)):
+                return
+            part = f".{name}.{os.uname().nodename}.{os.getpid()}"
+            self.remove(part)
+            os.symlink(to, part, dir_fd=self._descriptor)
+            self.rename(part, name)
+
     def remove(self, name):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self._descriptor)

@@ -115,11 +115,8 @@ comm::Columns RunIterations::columns(std::int64_t iteration, bool ends) const {
   words.ends = ends;
   comm::Gathered gathered;
   if (!words.empty()) gathered.parts[rounds_.self()] = bytes_of(words);
-  std::int64_t latest = 0;
-  for (std::uint32_t i = 0; i < clients_.size(); ++i)
-    latest = std::max(latest, iterations_.current(i));
   return {std::move(gathered), std::move(least), std::move(most), std::move(requested),
-          comm::Integers{Op::max, {latest}}};
+          comm::Integers{Op::max, {furthest()}}};
 }
 
 void RunIterations::contributed(std::int64_t iteration) {
@@ -147,20 +144,34 @@ void RunIterations::skip_to_first() {
   next_ = std::max(next_, first);
 }
 
+std::int64_t RunIterations::furthest() const {
+  std::int64_t furthest = 0;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i)
+    furthest = std::max(furthest, iterations_.current(i));
+  return furthest;
+}
+
+void RunIterations::ended(std::int64_t first, std::int64_t last) {
+  if (!is_on() || has_ended_) return;
+  for (std::int64_t i = std::max(first, reported_ + 1); i <= last; ++i)
+    ended_.insert(ended_.end(), i);
+}
+
 // When no rank is left, nothing more of this server is waited for. Which server this is, and so whose words these are, is known
 // when the others are. Ranks that are far ahead of all others are reported later: each open round costs something.
 void RunIterations::advance() {
   if (!is_on() || has_ended_ || !rounds_.has_begun()) return;
   const bool ends = iterations_.least() == INT64_MAX;
-  std::int64_t until = ends ? reported_ : iterations_.least() - 1;
-  for (std::uint32_t i = 0; ends && i < clients_.size(); ++i)
-    until = std::max(until, iterations_.current(i));
+  const std::int64_t until = ends ? std::max(reported_, furthest()) : iterations_.least() - 1;
+  if (ends) ended_.insert(until);
   skip_to_first();
-  const std::int64_t last = std::min(until, next_ + kMostUnanswered);
   // The others have not waited for a server that was silent for too long.
-  while (reported_ < std::min(until, next_ - 1)) count(reported_ + 1);
-  for (std::int64_t i = reported_ + 1; i <= last; ++i)
-    rounds_.contribute({channel::iterations, i}, columns(i, ends && i == until));
+  if (const std::int64_t missed = std::min(until, next_ - 1); reported_ < missed) count(missed);
+  ended_.erase(ended_.begin(), ended_.lower_bound(std::min(next_, reported_ + 1)));
+  auto next = ended_.upper_bound(reported_);
+  auto open = std::distance(ended_.begin(), next);
+  for (; next != ended_.end() && *next <= until && open <= kMostUnanswered; ++open, ++next)
+    rounds_.contribute({channel::iterations, *next}, columns(*next, ends && *next == until));
   if (ends && reported_ >= until) rounds_.end(channel::iterations);
 }
 
@@ -299,6 +310,9 @@ RunIterationsSnapshot RunIterations::snapshot() const {
 std::vector<std::int64_t> RunIterations::take_over(std::int64_t done) {
   forget(done);
   new_.clear();
+  // Which of them the ranks went over is not known any more.
+  const std::int64_t reported = furthest();
+  ended(std::max(reported_ + 1, reported - kMostUnanswered), reported - 1);
   std::vector<std::int64_t> all;
   for (const auto& [iteration, times] : agreed_) all.push_back(iteration);
   return all;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,8 @@ class RunIterations {
   /// From outside: once, in the next iteration that is reported.
   void request(std::uint32_t event) { ++requested_[place_of(event)]; }
 
+  /// A rank of this server has ended these. What none has ended is not reported: leat_begin_iteration went over it.
+  void ended(std::int64_t first, std::int64_t last);
   /// Contributes what has been ended.
   void advance();
   /// Iterations of which it has become known that something happens in them.
@@ -108,6 +111,7 @@ class RunIterations {
   void contributed(std::int64_t iteration);
   void skip_to_first();
   void count(std::int64_t iteration);
+  std::int64_t furthest() const;
   void take(const comm::Outcome& outcome);
   void take_events(const comm::Outcome& outcome);
   void take_words(const comm::Outcome& outcome);
@@ -127,6 +131,7 @@ class RunIterations {
   CallCounts counts_;                    // of what is reported
   std::vector<std::int64_t> requested_;  // by event, and not reported
   std::int64_t reported_ = -1;
+  std::set<std::int64_t> ended_;  // by ranks of this server, and without an outcome
   bool has_ended_ = false;
 
   std::int64_t next_ = 0;                                      // that has no outcome

@@ -118,7 +118,10 @@ void IterationTracker::move_to(std::uint32_t client, std::int64_t iteration) {
 std::optional<Block> IterationTracker::add_to(std::int64_t iteration, const Block& block) {
   if (is_dropped(iteration)) return block;
   Open& open = open_[iteration];
-  if (open.empty()) open.resize(clients_.size());
+  if (open.empty()) {
+    open.resize(clients_.size());
+    look_who_skips(iteration);
+  }
   return open[block.client].add(block);
 }
 
@@ -158,7 +161,32 @@ bool IterationTracker::forget_before_first() {
   return true;
 }
 
+void IterationTracker::resume(std::uint32_t client, std::int64_t iteration) {
+  furthest_ = resumed_at_ = std::max(furthest_, iteration);
+  move_to(client, iteration);
+}
+
+// Others may be behind, and write in what this one has left out: then their block finds it.
+void IterationTracker::skip_to(std::uint32_t client, std::int64_t iteration) {
+  Client& skips = clients_[client];
+  skips.skipped_from = skips.current;
+  skips.skipped_to = iteration;
+  const auto open = open_.lower_bound(skips.current);
+  if (!unlike_ && open != open_.end() && open->first < iteration)
+    unlike_ = Unlike{client, open->first};
+  move_to(client, iteration);
+}
+
+void IterationTracker::look_who_skips(std::int64_t iteration) {
+  for (std::uint32_t i = 0; !unlike_ && i < clients_.size(); ++i)
+    if (clients_[i].skipped_from <= iteration && iteration < clients_[i].skipped_to)
+      unlike_ = Unlike{i, iteration};
+}
+
 void IterationTracker::ended(std::uint32_t client, std::int64_t iteration) {
+  const std::int64_t counted_from = std::max(clients_[client].current, furthest_);
+  ended_ += std::max<std::int64_t>(0, iteration + 1 - counted_from);
+  furthest_ = std::max(furthest_, iteration + 1);
   move_to(client, iteration + 1);
   if (!dropped_.empty()) dropped_.erase(dropped_.begin(), dropped_.lower_bound(least()));
 }

@@ -2,6 +2,7 @@
 // From blocks to whole iterations, and iterations that are dropped whole.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -58,7 +59,7 @@ class IterationTracker {
   /// The next one that can be touched; nothing when all clients are gone.
   std::optional<std::int64_t> next() const;
   /// The client has ended all before this one already.
-  void resume(std::uint32_t client, std::int64_t iteration) { move_to(client, iteration); }
+  void resume(std::uint32_t client, std::int64_t iteration);
   /// The first iteration of the client has this number. Once, before anything of it came.
   void begin_at(std::uint32_t client, std::int64_t iteration);
   /// The client's first iteration; nothing: it is not known yet.
@@ -72,6 +73,18 @@ class IterationTracker {
   bool forget_before_first();
   /// The client has ended this iteration, and all before it.
   void ended(std::uint32_t client, std::int64_t iteration);
+  /// The client leaves out all from its current iteration on, which it has written nothing of, and is in this one.
+  void skip_to(std::uint32_t client, std::int64_t iteration);
+  /// How many iterations were ended by any client; of those before resume(), all are counted from the first one on.
+  std::int64_t ended_count() const noexcept {
+    return ended_ + std::max<std::int64_t>(0, resumed_at_ - first());
+  }
+  /// A client that has left out an iteration which another one has written in; the first one that was found.
+  struct Unlike {
+    std::uint32_t client = 0;
+    std::int64_t iteration = 0;
+  };
+  const std::optional<Unlike>& unlike() const noexcept { return unlike_; }
   /// Leaves an open iteration out: its blocks so far, for their memory to be released. Nothing when
   /// it is left out already. Later iterations do not wait for it.
   std::optional<std::vector<Block>> drop(std::int64_t iteration);
@@ -98,13 +111,17 @@ class IterationTracker {
   struct Client {
     std::int64_t current = 0;  // the iteration it is in
     std::optional<std::int64_t> first{};
+    std::int64_t skipped_from = 0, skipped_to = 0;  // the last that it has left out
     bool gone = false;
   };
   using Open = std::vector<BlocksOfClient>;  // by client
 
   void move_to(std::uint32_t client, std::int64_t iteration);
+  void look_who_skips(std::int64_t iteration);
 
   std::vector<Client> clients_;
+  std::int64_t ended_ = 0, furthest_ = 0, resumed_at_ = 0;
+  std::optional<Unlike> unlike_;
   std::map<std::int64_t, std::uint32_t> in_;  // how many clients that are not gone are in which
   std::int64_t died_in_ = INT64_MAX;  // the first iteration that a dead client had not ended
   std::map<std::int64_t, Open> open_;

@@ -278,6 +278,14 @@ DescribedRun::DescribedRun(hid_t file) {
   }
 }
 
+std::unique_ptr<DescribedRun> described_run(hid_t file) {
+  try {
+    return std::make_unique<DescribedRun>(file);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
 bool has_one_row(const leat_run& run) {
   return option(run.options, run.option_count, kOneRow) == "true";
 }

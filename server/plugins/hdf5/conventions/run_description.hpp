@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ inline constexpr char kErrorOf[] = "error-of";  ///< of that one: it names the f
 void describe_storing(hid_t dataset, const leat_variable& variable);
 /// How its values are stored; as they are without options that say so.
 StoredAs stored_as(const leat_variable& variable);
+
+class DescribedRun;
+/// What the file says; none where it says nothing that this version knows: parts of older versions have no description, and are shown without.
+std::unique_ptr<DescribedRun> described_run(hid_t file);
 
 /// The run as one server has it that has all of its ranks: node_ranks is ranks, first_rank is 0.
 class DescribedRun {

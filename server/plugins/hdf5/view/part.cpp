@@ -111,7 +111,8 @@ void keep_one_run(std::vector<Part>* parts) {
 
 // Of the end of a run: another server may have what this one had at the end of the run before.
 void keep_newest_row(std::vector<Part>* parts) {
-  if (!has_one_row(DescribedRun(part_with_rows(*parts).file).run())) return;
+  const auto run = described_run(part_with_rows(*parts).file);
+  if (!run || !has_one_row(run->run())) return;
   std::int64_t newest = -1;
   for (const Part& part : *parts)
     if (!part.iterations.empty()) newest = std::max(newest, part.iterations.back());

@@ -303,12 +303,8 @@ void expect_sources(hid_t file, const fs::path& folder, const std::vector<std::s
 
 // None when the file does not say what its run is, or that has no meshes.
 std::unique_ptr<DescribedRun> run_for_vtk(hid_t file) {
-  try {
-    auto run = std::make_unique<DescribedRun>(file);
-    return VtkHdf::shows(run->run()) ? std::move(run) : nullptr;
-  } catch (const std::exception&) {
-    return nullptr;
-  }
+  auto run = described_run(file);
+  return run && VtkHdf::shows(run->run()) ? std::move(run) : nullptr;
 }
 
 NotShown add_group(hid_t file, hid_t values, const leat_run& run) {
