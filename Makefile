@@ -52,7 +52,7 @@ build: setup
 	@cmake --preset release --log-level=WARNING -DCMAKE_COMPILE_WARNING_AS_ERROR=$(STRICT) -DLEAT_UNITY=$(UNITY)
 	@cmake --build --preset release -j $(JOBS)
 
-# The rings, the arena and steering under the address, undefined-behaviour and thread sanitizers; threads of the C++ API under the last.
+# The rings, the arena and steering under the address, undefined-behaviour and thread sanitizers; the soak has the server under the last.
 # Of undefined behaviour without what the address sanitizer sees as well, and what takes long to compile; `make fuzz` has all of it.
 sanitize: setup
 	@for kind in asan tsan; do \
@@ -65,8 +65,6 @@ sanitize: setup
 	@for target in expression events frames turns; do \
 	  (cd build/asan && bin/fuzz_$$target ../../tests/fuzz/corpus/$$target 2>/dev/null) || exit 1; \
 	done
-	@cmake --build --preset tsan -j $(JOBS) --target cpp_calls
-	@ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^cpp\.calls$$'
 
 # Searches for new inputs from those that are kept; what it finds lies in build/fuzz/findings.
 fuzz:
@@ -76,8 +74,12 @@ fuzz:
 	@tools/fuzz $(FUZZ_SECONDS) $(FUZZED)
 
 # make soak SEED=17 makes the same turns again; without one each soak is another.
-# Keeps the folders of what went wrong in /tmp/leat-soak/<seed>.
+# Keeps the folders of what went wrong in /tmp/leat-soak/<seed>. First the server and threads of the C++ API under the thread sanitizer: to
+# build them takes minutes.
 soak: build
+	@cmake --preset tsan --log-level=WARNING -DLEAT_UNITY=$(UNITY) > /dev/null
+	@cmake --build --preset tsan -j $(JOBS) --target cpp_calls
+	@ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^cpp\.calls$$'
 	@$(PYTHON) tests/soak/soak.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 # On the disk that build/ is on. What it compares Leat to is installed as far as it can be had; nothing else needs it.

@@ -94,3 +94,69 @@ def test_without_dask_the_script_says_what_to_install(tmp_path):
         run.step(0)
         run.finish()
         assert 'pip install "dask[distributed]"' in run.log(), run.log()
+
+
+@pytest.mark.parametrize("chunks, shapes, copied", [("node", [16, 8], 16 * WIDTH * 8), ("block", [8, 8, 8], 0)])
+def test_blocks_that_are_chunks_are_not_copied(tmp_path, chunks, shapes, copied):
+    code = f"""
+        import leat
+        def copied():
+            from leat.cluster import node
+            return node.copied
+        @leat.on_iteration(variables=["u"], arrays="dask", scope="run", chunks="{chunks}")
+        def of_all(ds, ctx):
+            from distributed import get_client
+            assert [size for size in ds["u"].data.chunks[0]] == {shapes}, ds["u"].data.chunks
+            ctx.scalar("sum", float(ds["u"].sum().compute()))
+            ctx.scalar("copied", sum(get_client().run(copied).values()))
+        """
+    with ClusterRun(tmp_path, [[0, 1], [2]], code) as run:
+        run.init()
+        for number in range(2):
+            run.step(number)
+        run.finish()
+        assert "failed" not in run.log(), run.log()
+    rows = rows_of(tmp_path)
+    assert [int(rows[i]["copied"]) for i in (0, 1)] == [copied, 2 * copied]
+    assert all(np.isclose(float(rows[i]["sum"]), whole(i, 3).sum()) for i in (0, 1))
+
+
+def test_an_event_of_the_run_calls_a_function_of_the_whole_run_once(tmp_path):
+    code = """
+        import leat
+        @leat.on_event("look", variables=["u"], arrays="dask", scope="run")
+        def of_all(ds, ctx):
+            ctx.scalar("max", float(ds["u"].max().compute()))
+        """
+    run = ClusterRun(tmp_path, [[0, 1], [2]], code)
+    text = run.config.read_text().replace("</simulation>", '<actions><event name="look" scope="run"/></actions></simulation>')
+    run.config.write_text(text)
+    with run:
+        run.init()
+        for number in range(5):
+            for rank in run.ranks:
+                assert rank.write("u", HEIGHT * WIDTH * 8, 100 * number + rank.number).ok
+                if number in (1, 3):
+                    rank.must("signal", "look")
+                rank.end()
+        run.finish()
+        assert "failed" not in run.log(), run.log()
+    rows = rows_of(tmp_path)
+    assert {i: float(row["max"]) for i, row in rows.items()} == {i: whole(i, 3).max() for i in (1, 3)}
+
+
+def test_an_event_that_happens_on_one_server_alone_calls_no_function_of_the_run(tmp_path):
+    code = """
+        import leat
+        @leat.on_event("look", arrays="dask", scope="run")
+        def of_all(ds, ctx):
+            pass
+        """
+    run = ClusterRun(tmp_path, [[0], [1]], code)
+    text = run.config.read_text().replace("</simulation>", '<actions><event name="look" scope="node"/></actions></simulation>')
+    run.config.write_text(text)
+    with run:
+        run.init()
+        run.step(0)
+        run.finish()
+        assert 'event "look" has scope="node"' in run.log() and 'Give it scope="run"' in run.log(), run.log()

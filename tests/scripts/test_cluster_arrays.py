@@ -63,9 +63,11 @@ def of_one_node(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("nodes", [[[0, 1, 2, 3]], [[0], [1], [2], [3]], [[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 1, 2], [3]]])
-def test_arrays_are_those_of_one_node(tmp_path, of_one_node, nodes):
-    put(tmp_path, "keep", KEEP.format(words='arrays="dask", scope="run"', folder=tmp_path))
+@pytest.mark.parametrize("nodes, chunks", [([[0, 1, 2, 3]], "node"), ([[0], [1], [2], [3]], "node"), ([[0, 1], [2, 3]], "node"),
+                                           ([[0, 2], [1, 3]], "node"), ([[0, 1, 2], [3]], "node"), ([[0, 2], [1, 3]], "block"),
+                                           ([[0, 1, 2], [3]], "block")])
+def test_arrays_are_those_of_one_node(tmp_path, of_one_node, nodes, chunks):
+    put(tmp_path, "keep", KEEP.format(words=f'arrays="dask", scope="run", chunks="{chunks}"', folder=tmp_path))
     with NodesRun(tmp_path, config(VARIABLES), nodes) as run:
         write(run.init(), 3)
         run.finish()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a script gets, and where what it makes goes: bit for bit."""
+import os
 import subprocess
 import sys
 

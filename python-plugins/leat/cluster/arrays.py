@@ -24,10 +24,10 @@ def said_of(iteration, names):
 
 
 class _Blocks:
-    """Of one variable on one server, as it says."""
+    """Of one variable on one server, as it says. by_block: each of them is a chunk."""
 
-    def __init__(self, server, told):
-        self.server = server
+    def __init__(self, server, told, by_block):
+        self.server, self.by_block = server, by_block
         self.all = [Owner(rank, number, level, None if position is None else tuple(position)) for rank, number, _, position, level in
                     told["blocks"]]
         self.extents = [tuple(extent) for _, _, extent, _, _ in told["blocks"]]
@@ -35,7 +35,7 @@ class _Blocks:
     def boxes(self):
         """[(low, shape)]: one, if the blocks fill it; else one for each."""
         each = [(owner.low, extent) for owner, extent in zip(self.all, self.extents) if 0 not in extent]
-        if len(each) < 2:
+        if len(each) < 2 or self.by_block:
             return each
         low = tuple(map(min, zip(*(low for low, _ in each))))
         high = tuple(map(max, zip(*(tuple(map(sum, zip(low, shape))) for low, shape in each))))
@@ -47,15 +47,22 @@ class _Blocks:
             whole[tuple(slice(first - begin, first - begin + n) for first, begin, n in zip(at, low, size))] = True
         return [(low, shape)] if whole.all() else each
 
+    def in_rows(self):
+        """[(which of them, extents)]: chunks in which one block comes after the other."""
+        if self.by_block:
+            return [([owner.rank, owner.number], [extent]) for owner, extent in zip(self.all, self.extents)]
+        return [(None, self.extents)]
+
 
 class RunIteration(Iteration):
     """One iteration of the whole run. own: that of this server. said: {server: said_of()}. submit([(server, name, part)], is_kept): the
-    futures of such chunks; see node.py. home: client and addresses of the workers; as long as they are the same, what is kept is there."""
+    futures of such chunks; see node.py. home: client and addresses of the workers; as long as they are the same, what is kept is there.
+    chunks: "node" or "block"."""
 
-    def __init__(self, own, said, submit, home):
+    def __init__(self, own, said, submit, home, chunks="node"):
         super().__init__(own.model, own.number, own.complete, own.parameters, own.time)
         self.events, self.home = own.events, home
-        self._said, self._submit = said, submit
+        self._said, self._submit, self._by_block = said, submit, chunks == "block"
         self._kept = {}
 
     def names(self):
@@ -93,7 +100,7 @@ class RunIteration(Iteration):
     def _plan(self, name):
         """([(server, part, shape)], what makes the array of these chunks)."""
         variable = self.model.by_name[name]
-        servers = [_Blocks(server, told[name]) for server, told in sorted(self._said.items()) if name in told]
+        servers = [_Blocks(server, told[name], self._by_block) for server, told in sorted(self._said.items()) if name in told]
         servers = [each for each in servers if each.all]
         if variable.has_global:
             extent = next(told[name]["global"] for told in self._said.values() if name in told)
@@ -111,10 +118,10 @@ class RunIteration(Iteration):
         dims = ("block_element",) if flat else tuple(d.name for d in variable.dimensions)
         chunks, elements = [], []
         for each in servers:
-            counts = [int(np.prod(extent)) if flat else extent[0] for extent in each.extents]
-            shape = (sum(counts), *(() if flat else each.extents[0][1:]))
-            chunks.append((each.server, {"kind": "rows", "flat": flat}, shape))
-            elements += [(owner.rank, owner.number, owner.level, count) for owner, count in zip(each.all, counts)]
+            for of, extents in each.in_rows():
+                shape = (sum(_elements(extents, flat)), *(() if flat else extents[0][1:]))
+                chunks.append((each.server, {"kind": "rows", "flat": flat, "of": of}, shape))
+            elements += [(owner.rank, owner.number, owner.level, count) for owner, count in zip(each.all, _elements(each.extents, flat))]
         counts = [count for *_, count in elements]
         said = {"rank": [rank for rank, *_ in elements]}
         if elements[0][2] is not None:
@@ -127,18 +134,23 @@ class RunIteration(Iteration):
         extents = [extent for each in servers for extent in each.extents]
         largest = tuple(map(max, zip(*extents)))
         part = {"kind": "side by side", "shape": largest, "fill": variable.fill}
+        chunks = [(each.server, {**part, "of": of}, (len(some), *largest)) for each in servers for of, some in each.in_rows()]
         owners = [owner for each in servers for owner in each.all]
         has_levels = owners[0].level is not None
         if not has_levels:
             owners = [Owner(owner.rank, owner.number) for owner in owners]
 
-        def assembled(chunks):
-            whole = da.concatenate(chunks)
+        def assembled(made):
+            whole = da.concatenate(made)
             if len(owners) == 1 and not has_levels:
                 return Array(dims, whole[0], {})
             return Array(("block", *dims), whole, {}, owners)
 
-        return [(each.server, part, (len(each.all), *largest)) for each in servers], assembled
+        return chunks, assembled
+
+
+def _elements(extents, flat):
+    return [int(np.prod(extent)) if flat else extent[0] for extent in extents]
 
 
 def grid(boxes, chunks, extent, variable):

@@ -134,7 +134,7 @@ class FirstServer:
         watch.start()
         try:
             whole = RunIteration(self._iteration, {server: each["blocks"] for server, each in self._said.items()}, self._submit,
-                                 (self._client, frozenset(self._workers())))
+                                 (self._client, frozenset(self._workers())), self._function.declaration.chunks)
             whole.complete = all(each["complete"] for each in self._said.values()) and not self._context.servers_missing
             with self._client.as_current():
                 self._function.call_with(whole, self._context)

@@ -30,11 +30,16 @@ def chunk(token, name, part, is_kept=False):
         if iteration is None:
             raise ExpiredError(f'"{name}" was asked for after the call that it was for: its memory is the simulation\'s again. Keep '
                                "results, like ds[name].mean().compute(), not Dask's arrays")
-        made = _PARTS[part["kind"]](iteration.blocks(name), part)
+        made = _PARTS[part["kind"]](_some(iteration.blocks(name), part.get("of")), part)
         if is_kept and not made.flags.owndata:
             made = made.copy()
     made.setflags(write=False)
     return made
+
+
+def _some(blocks, of):
+    """All, or the one of this rank with this number."""
+    return blocks if of is None else [block for block in blocks if [block.rank, block.block] == of]
 
 
 def _box(blocks, part):

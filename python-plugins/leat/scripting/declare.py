@@ -23,7 +23,8 @@ def without_node(product):
 class Declaration:
     """One function of a script. variables: names, or None for all. every: calls at iterations that this divides. products: patterns
     of what it takes that stores and other scripts have made; publishes: names of what it makes of that. events: names; some: called
-    only where one of them happens. scope: "node", or "run": once for all servers; incomplete: also where one gave nothing."""
+    only where one of them happens. scope: "node", or "run": once for all servers; incomplete: also where one gave nothing; chunks: of
+    its arrays, "node" or "block"."""
     function: object
     variables: list = None
     every: int = 1
@@ -33,6 +34,7 @@ class Declaration:
     events: tuple = ()
     scope: str = "node"
     incomplete: bool = False
+    chunks: str = "node"
 
     @property
     def name(self):
@@ -69,7 +71,7 @@ class Declaration:
 
 
 def on_iteration(function=None, *, variables=None, every=1, arrays=None, products=None, publishes=None, scope="node",
-                 incomplete=False):
+                 incomplete=False, chunks="node"):
     """Decorator: calls `function(ds, ctx)` at each iteration that `every` divides and in which all `variables` were written.
 
     variables: names as in the XML, groups in front ("fields/temperature"); None: whatever there is.
@@ -79,6 +81,8 @@ def on_iteration(function=None, *, variables=None, every=1, arrays=None, product
     all servers of the run, whose chunks lie where they were written; other servers wait, no rank does. Each iteration is waited
     for, as with when-slow="wait".
     incomplete: with scope="run": it is called also where a server gave nothing, because it has died; then ds has fill values.
+    chunks: with scope="run": "node": one chunk is what a server has of a variable, a copy where that is several blocks; "block": each
+    block is a chunk, as it lies in the simulation's memory, and a task of Dask.
     products: what it takes that plugins of stores and other scripts make of an iteration: "<source>/<name>" with the wildcards of
     a shell, or a list of such; on staging nodes "stats/*" is of all nodes, "stats@4/*" of one. Then it is called when that is there,
     ds has it under that name, and variables=None is none. What other scripts make, or nodes send to staging nodes, comes by itself:
@@ -92,38 +96,48 @@ def on_iteration(function=None, *, variables=None, every=1, arrays=None, product
         variables = []
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"on_iteration(every={every!r}): a whole number from 1 is expected")
-    if arrays not in (None, "xarray", "numpy", "dask"):
-        raise ValueError(f'on_iteration(arrays={arrays!r}): "xarray", "numpy" or "dask" is expected')
-    if scope not in ("node", "run"):
-        raise ValueError(f'on_iteration(scope={scope!r}): "node" or "run" is expected')
-    if (arrays == "dask") != (scope == "run"):
-        raise ValueError('on_iteration: scope="run" and arrays="dask" go together: data of all servers are Dask arrays, and those of one '
-                         "need none")
+    of_run = _expect_scope("on_iteration", arrays, scope, incomplete, chunks)
     if scope == "run" and products:
         raise ValueError('on_iteration(scope="run", products=...): what is made of an iteration comes at different times on different '
                          "servers; ask for variables")
 
     def declare(declared):
-        _declared.append(Declaration(declared, variables, every, arrays, tuple(products or ()), tuple(publishes or ()), scope=scope,
-                                     incomplete=incomplete))
+        _declared.append(Declaration(declared, variables, every, arrays, tuple(products or ()), tuple(publishes or ()), **of_run))
         return declared
     return declare if function is None else declare(function)
 
 
-def on_event(*events, variables=None, arrays=None):
+def _expect_scope(call, arrays, scope, incomplete, chunks):
+    """What a Declaration has of it. ValueError for what does not go together."""
+    if arrays not in (None, "xarray", "numpy", "dask"):
+        raise ValueError(f'{call}(arrays={arrays!r}): "xarray", "numpy" or "dask" is expected')
+    if scope not in ("node", "run"):
+        raise ValueError(f'{call}(scope={scope!r}): "node" or "run" is expected')
+    if (arrays == "dask") != (scope == "run"):
+        raise ValueError(f'{call}: scope="run" and arrays="dask" go together: data of all servers are Dask arrays, and those of one '
+                         "need none")
+    if chunks not in ("node", "block"):
+        raise ValueError(f'{call}(chunks={chunks!r}): "node" or "block" is expected')
+    if scope == "node" and (incomplete or chunks != "node"):
+        raise ValueError(f'{call}: incomplete and chunks are of functions with scope="run"')
+    return {"scope": scope, "incomplete": incomplete, "chunks": chunks}
+
+
+def on_event(*events, variables=None, arrays=None, scope="node", incomplete=False, chunks="node"):
     """Decorator: calls `function(ds, ctx)` with each iteration in which one of these events of the XML happens, once; ctx.events has
     which, by which rank and how often. Such an iteration is never left out for a newer one.
 
     variables, arrays: as with on_iteration; None: whatever there is, be it nothing.
+    scope, incomplete, chunks: as with on_iteration. scope="run" is for events that the XML gives scope="run": those happen in the
+    same iteration on all servers.
     """
     if not events or not all(isinstance(event, str) for event in events):
         raise ValueError(f"on_event{events!r}: names of events are expected, like @leat.on_event(\"snapshot\")")
     variables = None if variables is None else [variables] if isinstance(variables, str) else list(variables)
-    if arrays not in (None, "xarray", "numpy"):
-        raise ValueError(f'on_event(arrays={arrays!r}): "xarray" or "numpy" is expected')
+    of_run = _expect_scope("on_event", arrays, scope, incomplete, chunks)
 
     def declare(declared):
-        _declared.append(Declaration(declared, variables, 1, arrays, events=tuple(events)))
+        _declared.append(Declaration(declared, variables, 1, arrays, events=tuple(events), **of_run))
         return declared
     return declare
 

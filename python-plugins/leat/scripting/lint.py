@@ -180,8 +180,9 @@ def _tasks_of(declaration, model):
     """Of an iteration: what a scheduler has to do before the function computes anything. Source of the time: Dask's documentation, "about
     1ms of overhead for each task"; docs.dask.org, Best Practices."""
     count = len(model.variables if declaration.variables is None else declaration.variables)
-    return (f"{declaration.name} is of the whole run: {count} task{'' if count == 1 else 's'} of Dask for each server and iteration, some "
-            f"{count} ms of its scheduler: {count * 0.064:.2g} s an iteration with 64 servers, {count} s with 1,000")
+    each, many = ("block", "blocks") if declaration.chunks == "block" else ("server", "servers")
+    return (f"{declaration.name} is of the whole run: {count} task{'' if count == 1 else 's'} of Dask for each {each} and iteration, some "
+            f"{count} ms of its scheduler: {count * 0.064:.2g} s an iteration with 64 {many}, {count} s with 1,000")
 
 
 _OF_DEISA = {"deisa-core": "deisa.core", "dask[distributed]": "distributed"}
@@ -205,7 +206,7 @@ def _wrong_with(declaration, model):
             yield error.args[0]
     for name in declaration.events:
         try:
-            model.event(name)
+            model.event(name, declaration.scope)
         except LookupError as error:
             yield error.args[0]
     if declaration.arrays == "dask" and not _is_installed("distributed"):

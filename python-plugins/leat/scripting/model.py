@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the XML says of the run, as far as scripts see it."""
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,10 +85,16 @@ def _attributes(told):
     return {**first, **texts}
 
 
+class Event(NamedTuple):
+    """scripts: names of those that are called only where it happens. scope: "rank", "node" or "run"."""
+    scripts: tuple
+    scope: str
+
+
 class Model:
     """The run, as lib/model/run_description.hpp writes it. variables: list of Variable by number. parameters: {name: "int" |
-    "double" | "string"}. time: Time, or None. ranks: of the run. source: where all this is said, for messages. events: {name: names
-    of the scripts that are called only where it happens}, by their numbers; None: not known, as of a stored run."""
+    "double" | "string"}. time: Time, or None. ranks: of the run. source: where all this is said, for messages. events: {name: Event},
+    by their numbers; None: not known, as of a stored run."""
 
     def __init__(self, simulation, variables, parameters=None, source="the XML", meshes=(), time=None, ranks=0, events=None):
         self.simulation, self.source = simulation, source
@@ -102,7 +109,7 @@ class Model:
         variables = [Variable.from_json(number, v, meshes) for number, v in enumerate(told["variables"])]
         parameters = {p["name"]: p["kind"] for p in told.get("parameters", [])}
         return cls(told["simulation"], variables, parameters, source, meshes, Time.from_json(told), told.get("ranks", 0),
-                   {event["name"]: event.get("scripts", []) for event in told.get("events", [])})
+                   {event["name"]: Event(tuple(event.get("scripts", ())), event.get("scope", "rank")) for event in told.get("events", [])})
 
     def variable(self, name):
         """The variable of this name; LookupError with the nearest name."""
@@ -110,15 +117,18 @@ class Model:
             raise LookupError(f'there is no variable "{name}" in {self.source}{did_you_mean(name, self.by_name)}')
         return self.by_name[name]
 
-    def event(self, name):
-        """Its name; LookupError with the nearest when the XML has none of this name."""
+    def event(self, name, scope="node"):
+        """Its name; LookupError with the nearest when the XML has none of this name. scope: of the function that is called by it."""
         if self.events is not None and name not in self.events:
             raise LookupError(f'there is no event "{name}" in {self.source}{did_you_mean(name, self.events)}')
+        if self.events is not None and scope == "run" and self.events[name].scope != "run":
+            raise LookupError(f'event "{name}" has scope="{self.events[name].scope}" in {self.source}: it happens on one server and not on '
+                              'another one, and a function with scope="run" is called by all together. Give it scope="run"')
         return name
 
     def events_of(self, script):
         """Names of the events that say when this script is called; none: they do not."""
-        return tuple(name for name, scripts in (self.events or {}).items() if script in scripts)
+        return tuple(name for name, event in (self.events or {}).items() if script in event.scripts)
 
 
 def fill_of(dtype):

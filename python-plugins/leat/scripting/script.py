@@ -195,8 +195,8 @@ class Script(ScriptFile):
             try:
                 variables = None if each.variables is None else [self.model.variable(name) for name in each.variables]
                 events = each.events or self.model.events_of(self.name)
-                for name in each.events:
-                    self.model.event(name)
+                for name in events:
+                    self.model.event(name, each.scope)
             except LookupError as error:
                 raise ScriptError(f"{each.place}: {error.args[0]}") from None
             places = {v.name: v for v in with_places(self.model, variables or ())}  # which ctx.picture draws them at

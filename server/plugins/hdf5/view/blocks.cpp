@@ -29,7 +29,7 @@ std::vector<std::string> tables_of(const std::vector<Part>& parts, const ViewedV
   for (std::size_t part = 0; part < parts.size(); ++part) {
     if (!variable.in_part[part].is_open()) continue;
     names[part] = fixed_attribute(variable.in_part[part], kBlockTable);
-    if (names[part].empty() && parts[part].is_piece) names[part] = kOneBlock;
+    if (names[part].empty() && parts[part].is_piece) names[part] = std::string(kOneBlock);
     if (names[part].empty())
       throw std::runtime_error(parts[part].path + ": \"" + variable.name +
                                "\" has no table of its blocks");
