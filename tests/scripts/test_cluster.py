@@ -3,7 +3,7 @@
 import h5py
 import numpy as np
 import pytest
-from cluster_run import ClusterRun, interpreter_with, rows_of, whole
+from cluster_run import HEIGHT, WIDTH, ClusterRun, interpreter_with, rows_of, whole
 from leat_run import same_bits
 
 MEAN = """
@@ -121,6 +121,11 @@ def test_blocks_that_are_chunks_are_not_copied(tmp_path, chunks, shapes, copied)
     assert all(np.isclose(float(rows[i]["sum"]), whole(i, 3).sum()) for i in (0, 1))
 
 
+def say(run, event):
+    path = run.folder / run.config
+    path.write_text(path.read_text().replace("</simulation>", f"<actions>{event}</actions></simulation>"))
+
+
 def test_an_event_of_the_run_calls_a_function_of_the_whole_run_once(tmp_path):
     code = """
         import leat
@@ -129,8 +134,7 @@ def test_an_event_of_the_run_calls_a_function_of_the_whole_run_once(tmp_path):
             ctx.scalar("max", float(ds["u"].max().compute()))
         """
     run = ClusterRun(tmp_path, [[0, 1], [2]], code)
-    text = run.config.read_text().replace("</simulation>", '<actions><event name="look" scope="run"/></actions></simulation>')
-    run.config.write_text(text)
+    say(run, '<event name="look" scope="run"/>')
     with run:
         run.init()
         for number in range(5):
@@ -153,8 +157,7 @@ def test_an_event_that_happens_on_one_server_alone_calls_no_function_of_the_run(
             pass
         """
     run = ClusterRun(tmp_path, [[0], [1]], code)
-    text = run.config.read_text().replace("</simulation>", '<actions><event name="look" scope="node"/></actions></simulation>')
-    run.config.write_text(text)
+    say(run, '<event name="look" scope="node"/>')
     with run:
         run.init()
         run.step(0)
