@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 60
 
 FUZZED = xml expression events frames turns control messages hello tls
 
-.PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug sanitize fuzz soak format check setup clean
+.PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug sanitize fuzz soak soak-seeds format check setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -24,6 +24,7 @@ help:
 ## make test-quick      classes, XML files and the rules of the tree, in what is built: some two minutes
 ## make build           programs in build/bin, libraries in build/lib
 ## make fuzz            hostile bytes for the parsers and the server, FUZZ_SECONDS=60 for each target
+## make soak-seeds      1,000 servers in a simulated network under 1,000 seeds; SERVERS=1000 SEEDS=1-1000
 ## make soak            kills, stops, full segments and disks at random moments, for MINUTES=10; a table says what came of it
 ## make format          C, C++ and Python as .clang-format and ruff.toml say
 ## make check           what is kept at zero: format, ruff, shellcheck, clang-tidy; changes nothing
@@ -81,6 +82,10 @@ soak: build
 	@cmake --build --preset tsan -j $(JOBS) --target cpp_calls
 	@ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^cpp\.calls$$'
 	@$(PYTHON) tests/soak/soak.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+# The servers of a run in a simulated network: all seeds take hours. SEEDS=31-40 are the first and the last; each says how it ends.
+soak-seeds: build
+	@$(PYTHON) tests/soak/simulated.py --servers $(or $(SERVERS),1000) --seeds $(or $(SEEDS),1-1000) --jobs $(JOBS)
 
 # On the disk that build/ is on. What it compares Leat to is installed as far as it can be had; nothing else needs it.
 bench:

@@ -16,6 +16,7 @@ import graphs
 import groups
 import h5py
 import networks
+import simulated
 import stagings
 import test_resumed
 from judge import Output, Said, Tally, judge, judge_block, judge_tables
@@ -406,7 +407,7 @@ def cycle(run, rank, name, tally):
 
 
 # Tests have a small part of these by themselves.
-ELSEWHERE = {"appending run killed", "files damaged", "20,000 variables"}
+ELSEWHERE = {"appending run killed", "files damaged", "20,000 variables", "1,000 simulated servers"}
 # In the order of the table, with the share of the time that each gets.
 SCENARIOS = {
     "server killed": (server_killed, 2),
@@ -436,6 +437,7 @@ SCENARIOS = {
     "nodes disturbed in leat_init": (groups.nodes_disturbed_in_init, 1),
     "absent ranks with sync": (groups.absent_ranks_with_sync, 1),
     "nodes with a network": (networks.nodes_disturbed, 6),
+    "1,000 simulated servers": (simulated.simulated_servers, 1),
     "staging nodes": (stagings.staging_disturbed, 4),
     "function of the whole run": (clusters.function_of_the_whole_run, 2),
     "server rank dies in leat_split": (groups.server_rank_dies_in_split, 1),

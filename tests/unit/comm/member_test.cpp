@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <sstream>
 
@@ -224,7 +225,9 @@ void run_all_seeds(bool restarts) {
 
 TEST(Member, AgreesWithAllThatLiveWhateverHappens) {
   run_all_seeds(false);
-  EXPECT_GT(observed, 0U);
+  if (!std::getenv("LEAT_SEEDS")) {  // of one seed alone it may be none
+    EXPECT_GT(observed, 0U);
+  }
 }
 
 // A job that is suspended, longer than anybody waits for a server.
