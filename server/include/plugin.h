@@ -237,18 +237,24 @@ typedef struct leat_run {
 } leat_run;
 
 /* Operations of a plugin over all servers of its run. */
-enum leat_reduce_op { LEAT_REDUCE_SUM = 1, LEAT_REDUCE_MIN = 2, LEAT_REDUCE_MAX = 3 };
+enum leat_reduce_op { LEAT_REDUCE_SUM = 1, LEAT_REDUCE_MIN = 2, LEAT_REDUCE_MAX = 3, LEAT_REDUCE_GATHER = 4 };
 
-/* Numbers, each reduced with those in the same place of other servers. */
+/* In `sizes` of a gathered column: this server has given nothing. */
+#define LEAT_GAVE_NOTHING UINT64_MAX
+
+/* Numbers, each reduced with those in the same place of other servers; or bytes that all servers get. */
 typedef struct leat_column {
   uint64_t size;
-  uint32_t type;            /* LEAT_INT64 (sums modulo 2^64) or LEAT_FLOAT64 */
-  uint32_t op;              /* enum leat_reduce_op */
-  uint64_t count;           /* how many */
+  uint32_t type;            /* LEAT_INT64 (sums modulo 2^64) or LEAT_FLOAT64; LEAT_UINT8 of what is gathered */
+  uint32_t op;              /* enum leat_reduce_op; an older server refuses LEAT_REDUCE_GATHER */
+  uint64_t count;           /* how many; of bytes that are gathered, each server may give another number */
   /* Of sums of doubles: each is the exact sum of so many doubles, which stand one after the other; else 1. Sums are rounded once,
    * when all servers' are together: in an outcome there are 2, the nearest double, and the nearest to what is left. */
   uint64_t terms;
   const void* values;       /* count * terms */
+  /* Of an outcome's gathered bytes, which stand in `values` in the order of the servers: how many are of each, `servers` numbers; where
+   * all servers together give more than 48 MiB in a call, some have LEAT_GAVE_NOTHING. Else NULL. Nothing in what a plugin gives. */
+  const uint64_t* sizes;
 } leat_column;
 
 /* What all servers of the run have made of it together. */
@@ -261,7 +267,7 @@ typedef struct leat_reduction {
   int32_t servers;          /* of the run */
   int32_t servers_missing;  /* that gave nothing: they have died, or have not got the iteration */
   int32_t is_first;         /* 1: of those that gave something this is the first; on one server */
-  int32_t reserved;
+  int32_t server;           /* which of them this one is, from 0 on */
 } leat_reduction;
 
 /* What the server offers to a plugin. `context` is passed back to each function. */

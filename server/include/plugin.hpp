@@ -33,6 +33,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -190,6 +191,11 @@ class Columns {
   void min(std::vector<double> values) { add(LEAT_REDUCE_MIN, std::move(values), 1); }
   void max(std::vector<double> values) { add(LEAT_REDUCE_MAX, std::move(values), 1); }
   void sum(std::vector<double> values) { add(LEAT_REDUCE_SUM, std::move(values), 1); }
+  /// Bytes that all servers get, as Reduced::gathered(); of each as many as it likes, 8 MiB in all columns of a call.
+  void gather(std::string bytes) {
+    const auto kept = std::make_shared<const std::string>(std::move(bytes));
+    add(LEAT_UINT8, LEAT_REDUCE_GATHER, kept->size(), 1, kept->data(), kept);
+  }
   /// With the same bits for any number of servers.
   void sum(const std::vector<ExactSum>& sums) {
     std::vector<std::vector<double>> rows;
@@ -245,9 +251,20 @@ class Reduced {
   double rest(std::size_t column, std::size_t i = 0) const {
     return at(column).terms > 1 ? doubles(column, i)[1] : 0;
   }
+  /// Bytes that were gathered of a server; nothing where it gave nothing. As long as this is there.
+  std::optional<std::string_view> gathered(std::size_t column, int server) const {
+    const leat_column& all = at(column);
+    std::uint64_t first = 0;
+    for (int before = 0; before < server; ++before)
+      if (all.sizes[before] != LEAT_GAVE_NOTHING) first += all.sizes[before];
+    if (all.sizes[server] == LEAT_GAVE_NOTHING) return std::nullopt;
+    return std::string_view(static_cast<const char*>(all.values) + first, all.sizes[server]);
+  }
   std::size_t size(std::size_t column) const { return at(column).count; }
   std::int64_t iteration() const { return all_.iteration; }
   int servers() const { return all_.servers; }
+  /// Which of them this one is, from 0 on.
+  int server() const { return all_.server; }
   /// That gave nothing.
   int servers_missing() const { return all_.servers_missing; }
   /// On one server: who is to publish or write what is made once.

@@ -22,7 +22,20 @@ comm::Op op_of(const leat_column& column) {
                               " is no operation; enum leat_reduce_op has them");
 }
 
+// By the number of the server, when that is known.
+comm::Gathered gathered_of(const leat_column& column, std::uint64_t* numbers) {
+  constexpr std::uint64_t kMostBytes = kMostColumnNumbers * sizeof(double);
+  if (column.type != LEAT_UINT8 || column.terms > 1)
+    throw std::invalid_argument("a column that is gathered is of LEAT_UINT8, in one term");
+  if (column.count > kMostBytes ||
+      (*numbers += (column.count + sizeof(double) - 1) / sizeof(double)) > kMostColumnNumbers)
+    throw std::invalid_argument("there are more than " + std::to_string(kMostBytes) +
+                                " bytes in one call");
+  return {{{0, std::string(static_cast<const char*>(column.values), column.count)}}};
+}
+
 comm::Column column_of(const leat_column& column, std::uint64_t* numbers) {
+  if (column.op == LEAT_REDUCE_GATHER) return gathered_of(column, numbers);
   const comm::Op op = op_of(column);
   const bool is_integer = column.type == LEAT_INT64;
   const bool is_exact = op == comm::Op::sum && !is_integer;
@@ -48,12 +61,14 @@ comm::Column column_of(const leat_column& column, std::uint64_t* numbers) {
   return sums;
 }
 
-leat_column seen_as(std::uint32_t type, std::uint32_t op) {
+leat_column seen_as(std::uint32_t type, std::uint32_t op, const void* values, std::uint64_t count) {
   leat_column column{};
   column.size = sizeof column;
   column.type = type;
   column.op = op;
+  column.count = count;
   column.terms = 1;
+  column.values = values;
   return column;
 }
 
@@ -97,6 +112,13 @@ comm::Columns columns_of(const leat_column* columns, std::uint64_t count, std::u
 comm::Columns of_server(const comm::Columns& columns, comm::Rank self) {
   comm::Columns all{comm::Integers{comm::Op::sum, {1}}, comm::Integers{comm::Op::min, {self}}};
   all.insert(all.end(), columns.begin(), columns.end());
+  for (comm::Column& column : all) {
+    auto* const gathered = std::get_if<comm::Gathered>(&column);
+    if (!gathered) continue;
+    auto own = gathered->parts.extract(gathered->parts.begin());
+    own.key() = self;
+    gathered->parts.insert(std::move(own));
+  }
   return all;
 }
 
@@ -107,33 +129,44 @@ std::optional<ReductionView> ReductionView::of(const comm::Columns& given,
     return std::nullopt;
   ReductionView view;
   const std::int64_t gave = std::get<comm::Integers>(outcome.columns[0]).values[0];
+  view.self_ = self;
   view.servers_ = servers;
   view.missing_ = servers - static_cast<std::int32_t>(gave);
   view.is_first_ = std::get<comm::Integers>(outcome.columns[1]).values[0] == self;
-  for (std::size_t i = kBefore; i < outcome.columns.size(); ++i) {
-    const comm::Column& column = outcome.columns[i];
-    std::vector<double> reals;
-    if (const auto* const integers = std::get_if<comm::Integers>(&column)) {
-      view.columns_.push_back(seen_as(LEAT_INT64, seen_op(integers->op)));
-      view.integers_.push_back(integers->values);
-    } else if (const auto* const extremes = std::get_if<comm::Reals>(&column)) {
-      view.columns_.push_back(seen_as(LEAT_FLOAT64, seen_op(extremes->op)));
-      reals = extremes->values;
-    } else {
-      view.columns_.push_back(seen_as(LEAT_FLOAT64, LEAT_REDUCE_SUM));
-      view.columns_.back().terms = kSumTerms;
-      for (const comm::ExactSum& each : std::get<comm::Sums>(column).values)
-        append_rounded(each, &reals);
-    }
-    leat_column& seen = view.columns_.back();
-    if (seen.type == LEAT_FLOAT64) view.reals_.push_back(std::move(reals));
-    seen.values = seen.type == LEAT_INT64 ? static_cast<const void*>(view.integers_.back().data())
-                                          : view.reals_.back().data();
-    seen.count =
-        (seen.type == LEAT_INT64 ? view.integers_.back().size() : view.reals_.back().size()) /
-        seen.terms;
-  }
+  for (std::size_t i = kBefore; i < outcome.columns.size(); ++i)
+    std::visit([&view](const auto& column) { view.add(column); }, outcome.columns[i]);
   return view;
+}
+
+// What is pointed to stays where it is when the vectors grow, or are moved.
+void ReductionView::add(const comm::Integers& column) {
+  const auto& own = integers_.emplace_back(column.values);
+  columns_.push_back(seen_as(LEAT_INT64, seen_op(column.op), own.data(), own.size()));
+}
+
+void ReductionView::add(const comm::Reals& column) {
+  const auto& own = reals_.emplace_back(column.values);
+  columns_.push_back(seen_as(LEAT_FLOAT64, seen_op(column.op), own.data(), own.size()));
+}
+
+void ReductionView::add(const comm::Sums& column) {
+  std::vector<double>& own = reals_.emplace_back();
+  for (const comm::ExactSum& each : column.values) append_rounded(each, &own);
+  columns_.push_back(seen_as(LEAT_FLOAT64, LEAT_REDUCE_SUM, own.data(), own.size() / kSumTerms));
+  columns_.back().terms = kSumTerms;
+}
+
+void ReductionView::add(const comm::Gathered& column) {
+  std::vector<std::uint64_t>& sizes =
+      sizes_.emplace_back(static_cast<std::size_t>(servers_), LEAT_GAVE_NOTHING);
+  std::vector<char>& own = bytes_.emplace_back();
+  for (const auto& [rank, part] : column.parts) {
+    if (rank < 0 || rank >= servers_) continue;
+    sizes[static_cast<std::size_t>(rank)] = part.size();
+    own.insert(own.end(), part.begin(), part.end());
+  }
+  columns_.push_back(seen_as(LEAT_UINT8, LEAT_REDUCE_GATHER, own.data(), own.size()));
+  columns_.back().sizes = sizes.data();
 }
 
 leat_reduction ReductionView::seen() const {
@@ -145,6 +178,7 @@ leat_reduction ReductionView::seen() const {
   seen.servers = servers_;
   seen.servers_missing = missing_;
   seen.is_first = is_first_ ? 1 : 0;
+  seen.server = self_;
   return seen;
 }
 

@@ -11,7 +11,7 @@
 
 namespace leat::server {
 
-/// What one server may give in one call.
+/// What one server may give in one call; of bytes that are gathered, eight are one.
 inline constexpr std::uint64_t kMostColumnNumbers = 1 << 20;
 
 /// Throws std::invalid_argument with what is wrong with them.
@@ -29,10 +29,17 @@ class ReductionView {
   leat_reduction seen() const;
 
  private:
+  void add(const comm::Integers& column);
+  void add(const comm::Reals& column);
+  void add(const comm::Sums& column);
+  void add(const comm::Gathered& column);
+
   std::vector<std::vector<std::int64_t>> integers_;
   std::vector<std::vector<double>> reals_;
+  std::vector<std::vector<char>> bytes_;
+  std::vector<std::vector<std::uint64_t>> sizes_;  // of what is gathered, by server
   std::vector<leat_column> columns_;
-  std::int32_t servers_ = 0, missing_ = 0;
+  std::int32_t self_ = 0, servers_ = 0, missing_ = 0;
   bool is_first_ = false;
 };
 

@@ -161,6 +161,7 @@ static void reduction(void) {
   AT(leat_column, count, 16);
   AT(leat_column, terms, 24);
   AT(leat_column, values, 32);
+  AT(leat_column, sizes, 40);
   AT(leat_reduction, size, 0);
   AT(leat_reduction, iteration, 8);
   AT(leat_reduction, columns, 16);
@@ -169,8 +170,10 @@ static void reduction(void) {
   AT(leat_reduction, servers, 40);
   AT(leat_reduction, servers_missing, 44);
   AT(leat_reduction, is_first, 48);
+  AT(leat_reduction, server, 52);
   expect("LEAT_REDUCE_SUM", LEAT_REDUCE_SUM, 1);
   expect("LEAT_REDUCE_MAX", LEAT_REDUCE_MAX, 3);
+  expect("LEAT_REDUCE_GATHER", LEAT_REDUCE_GATHER, 4);
   leat_host older = {0};
   older.size = offsetof(leat_host, reduce);
   expect("reductions of an older host", leat_host_reduce(&older, NULL, 0, NULL, NULL) == -1, 1);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank that writes arrays of NumPy: arrays_rank.py LIBLEAT XML SESSION RANK RANKS FILE.npz. The file has an array for each
-"variable.iteration"; "variable.position" and "mesh.level" (the level, and the first cell in it) are said once, before all. "variable#1" is
+"""A rank that writes arrays of NumPy: arrays_rank.py LIBLEAT XML SESSION RANK RANKS FILE.npz
+[NODE_RANK NODE_RANKS]. The file has an array for each "variable.iteration";
+"variable.position" and "mesh.level" (the level, and the first cell in it) are said once, before all. "variable#1" is
 its block 1, and "=t" the parameter t, a number; "run.start" is the iteration that the run
 begins with. After each iteration it prints its number and waits for a line."""
 import ctypes
@@ -20,7 +21,7 @@ def block_of(name):
     return name.encode(), int(block or 0)
 
 
-def main(library, config, session, rank, size, file):
+def main(library, config, session, rank, size, file, node_rank=None, node_size=None):
     leat = ctypes.CDLL(library)
     leat.leat_last_error.restype = ctypes.c_char_p
 
@@ -28,7 +29,8 @@ def main(library, config, session, rank, size, file):
         assert status == 0, leat.leat_last_error().decode()
 
     rank, size = int(rank), int(size)
-    must(leat.leat_init_ranks(config.encode(), ctypes.byref(Ranks(ctypes.sizeof(Ranks), rank, size, rank, size, session.encode()))))
+    on_node = (int(node_rank), int(node_size)) if node_size else (rank, size)
+    must(leat.leat_init_ranks(config.encode(), ctypes.byref(Ranks(ctypes.sizeof(Ranks), rank, size, *on_node, session.encode()))))
     arrays = np.load(file)
     for name in arrays:
         what, _, kind = name.rpartition(".")

@@ -7,44 +7,54 @@ import sys
 import h5py
 import numpy as np
 from leat_run import BUILD, LIMIT, Run
+from nodes_run import NodesRun
 
 RANK = pathlib.Path(__file__).parent / "arrays_rank.py"
 
 
-def write_arrays(folder, text, by_rank, after=None):
+def write_arrays(folder, text, by_rank, after=None, nodes=1):
     """by_rank: for each rank {(variable, iteration): array}; see arrays_rank.py for more. after(run, iteration) is called when all
-    ranks have ended one. Returns the log."""
-    run = Run(folder, text, ranks=0)
-    ranks = []
+    ranks have ended one, and returns those of run.processes that it has killed.
+    nodes: the ranks are divided among so many. Returns the log."""
+    each = len(by_rank) // nodes
+    run = NodesRun(folder, text, [[] for _ in range(nodes)]) if nodes > 1 else Run(folder, text, ranks=0)
+    run.processes = ranks = []
     for number, arrays in enumerate(by_rank):
         file = run.folder / f"rank{number}.npz"
         np.savez(file, **{f"{variable}.{iteration}": array for (variable, iteration), array in arrays.items()})
         words = [sys.executable, RANK, BUILD / "lib/libleat.so", run.config, run.session, number, len(by_rank), file]
-        ranks.append(subprocess.Popen([str(word) for word in words], cwd=run.folder, env=run.environment, text=True,
+        environment = run.on(number // each).environment if nodes > 1 else run.environment
+        if nodes > 1:
+            words += [number % each, each]
+        ranks.append(subprocess.Popen([str(word) for word in words], cwd=run.folder, env=environment, text=True,
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(run.folder / f"rank{number}.err", "w")))
     said = [rank.stdout.readline().strip() for rank in ranks]
     while said[0].isdigit():
-        if after:
-            after(run, int(said[0]))
+        killed = after(run, int(said[0])) if after else ()
+        ranks = [rank for rank in ranks if rank not in (killed or ())]
         for rank in ranks:
             rank.stdin.write("\n")
             rank.stdin.flush()
         said = [rank.stdout.readline().strip() for rank in ranks]
     log = ""
-    for number, rank in enumerate(ranks):
+    for number, rank in enumerate(run.processes):
+        if rank not in ranks:
+            rank.wait(LIMIT)
+            continue
         rank.stdin.close()
         code = rank.wait(LIMIT)
         log += (run.folder / f"rank{number}.err").read_text()
         assert code == 0, log
     run.await_end()
-    run.check_nothing_left()
+    if len(ranks) == len(run.processes):  # a node that was killed leaves what its next start takes
+        run.check_nothing_left()
     return log
 
 
-def products(folder, store):
-    """{name: array over iterations} of a store's products, and their iterations."""
+def products(folder, store, part=""):
+    """{name: array over iterations} of a store's products, and their iterations. part: of a view, "parts/rank000000/"."""
     with h5py.File(pathlib.Path(folder) / "run.h5") as file:
-        group = file[f"products/{store}"]
+        group = file[f"{part}products/{store}"]
         return {name: group[name][:] for name in group}, group["iteration"][:].tolist()
 
 

@@ -11,6 +11,9 @@ namespace leat::analytics {
 namespace {
 
 constexpr double kMostCells = 1 << 22;
+// Cells are so much wider than the reach that rounding does not part two that are just so far apart: for whatever points are in
+// the list beside them, the pair is found.
+constexpr double kWider = 1 + 1e-6;
 
 template <class T>
 void append_as(const leat_block& block, std::size_t axes, std::vector<Point>* points) {
@@ -24,6 +27,22 @@ void append_as(const leat_block& block, std::size_t axes, std::vector<Point>* po
 
 bool is_finite(const Point& point) {
   return std::all_of(point.begin(), point.end(), [](double along) { return std::isfinite(along); });
+}
+
+void append(const leat_block& block, Cloud* cloud) {
+  const leat_variable& variable = *cloud->variable;
+  const bool is_real = variable.type == LEAT_FLOAT32 || variable.type == LEAT_FLOAT64;
+  if (!is_real || variable.dims != 2 || block.extent[1] < 2 || block.extent[1] > 3)
+    throw std::runtime_error(std::string("variable ") + variable.name +
+                             " has no positions: those are float or double, (particles, axes) with "
+                             "2 or 3 axes");
+  cloud->axes = static_cast<std::size_t>(block.extent[1]);
+  const auto first = static_cast<std::int64_t>(cloud->points.size());
+  cloud->parts.push_back({block.rank, block.block, first, block.extent[0]});
+  if (variable.type == LEAT_FLOAT32)
+    append_as<float>(block, cloud->axes, &cloud->points);
+  else
+    append_as<double>(block, cloud->axes, &cloud->points);
 }
 
 }  // namespace
@@ -48,70 +67,47 @@ bool Particles::has_positions(const leat_block& block) const {
   return is_real && variable.dims == 2;
 }
 
-bool Particles::read(const leat_iteration_data& data) {
-  points_.clear();
-  variable_ = nullptr;
+Cloud Particles::read(const leat_iteration_data& data) const {
+  Cloud cloud;
   for (const leat_block& block : Blocks(data)) {
     if (!has_positions(block)) continue;
     const leat_variable* variable = leat_variable_at(&run_, block.variable);
-    if (variable_ && variable_ != variable)
-      throw std::runtime_error(std::string("variables ") + variable_->name + " and " +
+    if (cloud.variable && cloud.variable != variable)
+      throw std::runtime_error(std::string("variables ") + cloud.variable->name + " and " +
                                variable->name +
                                " could both be positions: say which by option "
                                "positions");
-    variable_ = variable;
-    append(block);
+    cloud.variable = variable;
+    append(block, &cloud);
   }
-  if (!lengths_.empty() && variable_ && lengths_.size() != axes_)
+  if (!lengths_.empty() && cloud.variable && lengths_.size() != cloud.axes)
     throw std::runtime_error("option box has " + std::to_string(lengths_.size()) +
-                             " lengths, and the particles have " + std::to_string(axes_) + " axes");
-  if (!std::all_of(points_.begin(), points_.end(), is_finite))
-    throw std::runtime_error(std::string(variable_->name) + " has positions that are not finite");
-  return !points_.empty();
+                             " lengths, and the particles have " + std::to_string(cloud.axes) +
+                             " axes");
+  if (!std::all_of(cloud.points.begin(), cloud.points.end(), is_finite))
+    throw std::runtime_error(std::string(cloud.variable->name) +
+                             " has positions that are not finite");
+  return cloud;
 }
 
-void Particles::append(const leat_block& block) {
-  const leat_variable& variable = *variable_;
-  const bool is_real = variable.type == LEAT_FLOAT32 || variable.type == LEAT_FLOAT64;
-  if (!is_real || variable.dims != 2 || block.extent[1] < 2 || block.extent[1] > 3)
-    throw std::runtime_error(std::string("variable ") + variable.name +
-                             " has no positions: those are float or double, (particles, axes) with "
-                             "2 or 3 axes");
-  axes_ = static_cast<std::size_t>(block.extent[1]);
-  if (variable.type == LEAT_FLOAT32)
-    append_as<float>(block, axes_, &points_);
-  else
-    append_as<double>(block, axes_, &points_);
-}
-
-std::string Particles::name() const { return product_name(*variable_); }
-
-double Particles::volume() const {
-  double volume = 1;
-  for (std::size_t axis = 0; axis < axes_; ++axis) {
-    const auto less = [axis](const Point& a, const Point& b) { return a[axis] < b[axis]; };
-    const auto [low, high] = std::minmax_element(points_.begin(), points_.end(), less);
-    volume *= box_.lengths[axis] > 0 ? box_.lengths[axis] : (*high)[axis] - (*low)[axis];
-  }
-  return volume;
-}
+std::string Cloud::name() const { return product_name(*variable); }
 
 CellList::CellList(const std::vector<Point>& points, const Box& box, double reach)
     : points_(points), box_(box), reach_(reach) {
-  Point high{};
-  if (!points.empty()) low_ = high = points[0];
+  if (!points.empty()) low_ = high_ = points[0];
   for (const Point& point : points) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       low_[axis] = std::min(low_[axis], point[axis]);
-      high[axis] = std::max(high[axis], point[axis]);
+      high_[axis] = std::max(high_[axis], point[axis]);
     }
   }
   const double most = std::cbrt(std::min(kMostCells, 8.0 + static_cast<double>(points.size())));
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const bool periodic = box.lengths[axis] > 0;
     if (periodic) low_[axis] = 0;
-    const double length = periodic ? box.lengths[axis] : high[axis] - low_[axis];
-    cells_[axis] = static_cast<std::int64_t>(std::clamp(std::floor(length / reach), 1.0, most));
+    const double length = periodic ? box.lengths[axis] : high_[axis] - low_[axis];
+    cells_[axis] =
+        static_cast<std::int64_t>(std::clamp(std::floor(length / (kWider * reach)), 1.0, most));
     width_[axis] = length / static_cast<double>(cells_[axis]);
   }
   std::vector<std::uint32_t> cell_of;
@@ -135,6 +131,16 @@ std::int64_t CellList::along(const Point& point, std::size_t axis) const {
   if (width_[axis] <= 0) return 0;
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(place / width_[axis]), 0,
                                   cells_[axis] - 1);
+}
+
+// Of an axis that is not periodic, farther than the reach from all.
+bool CellList::is_beyond(const Point& point) const {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (box_.lengths[axis] > 0) continue;
+    const double far = kWider * reach_;
+    if (low_[axis] - point[axis] > far || point[axis] - high_[axis] > far) return true;
+  }
+  return false;
 }
 
 std::uint32_t CellList::number_of(const std::array<std::int64_t, 3>& cell) const {

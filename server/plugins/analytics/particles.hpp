@@ -35,40 +35,41 @@ struct Box {
   }
 };
 
-/// The particles of an iteration, in the order of ranks and blocks. Options: positions="x", the
-/// variable that has them, needed where the store takes several that could; box="10,10,10", one
-/// length for each axis. What is wrong with these is thrown as std::exception.
+/// Those of one block: `count` from number `first` on, of all of a server.
+struct Part {
+  std::int64_t rank = 0, block = 0, first = 0, count = 0;
+};
+
+/// The particles of an iteration, in the order of ranks and blocks.
+struct Cloud {
+  const leat_variable* variable = nullptr;  ///< that has their positions; null: there are none
+  std::size_t axes = 0;
+  std::vector<Point> points{};
+  std::vector<Part> parts{};
+  /// Of that variable, as products are called after it.
+  std::string name() const;
+};
+
+/// Particles as options say where they are: positions="x", the variable that has them, needed where the store takes several that
+/// could; box="10,10,10", one length for each axis. What is wrong with these is thrown as std::exception.
 class Particles {
  public:
   explicit Particles(const leat_run& run);
-  /// Those of an iteration; false where there are none.
-  bool read(const leat_iteration_data& data);
-
-  const std::vector<Point>& points() const { return points_; }
-  /// Name of the variable of the positions, as products are called after it.
-  std::string name() const;
-  std::string unit() const { return variable_->unit; }
-  std::size_t axes() const { return axes_; }
+  Cloud read(const leat_iteration_data& data) const;
   const Box& box() const { return box_; }
-  /// Of the box, or of the smallest one with sides along the axes that has all of them; an area for two axes.
-  double volume() const;
 
  private:
   bool has_positions(const leat_block& block) const;
-  void append(const leat_block& block);
 
   const leat_run& run_;
   std::string wanted_;
   std::vector<double> lengths_;
   Box box_;
-  const leat_variable* variable_ = nullptr;
-  std::size_t axes_ = 0;
-  std::vector<Point> points_;
 };
 
 class CellList {
  public:
-  /// For pairs nearer than `reach`. `points` outlive it, and are all finite.
+  /// For pairs at most `reach` apart. `points` outlive it, and are all finite. Which pairs it finds follows from the distances alone.
   CellList(const std::vector<Point>& points, const Box& box, double reach);
 
   /// Calls use(i, j, square of the distance) for each pair with i < j whose i is in [first, last)
@@ -87,6 +88,18 @@ class CellList {
     }
   }
 
+  /// Calls use(j, square of the distance) for each of its points that is at most the reach from this other one.
+  template <class Use>
+  void for_each_near(const Point& point, Use use) const {
+    if (points_.empty() || is_beyond(point)) return;
+    for (const std::uint32_t cell : around(point)) {
+      for (std::uint32_t at = begins_[cell]; at < begins_[cell + 1]; ++at) {
+        const double square = box_.square(points_[order_[at]], point);
+        if (square <= reach_ * reach_) use(order_[at], square);
+      }
+    }
+  }
+
  private:
   struct Around {  // cells, each once
     std::array<std::uint32_t, 27> cells;
@@ -95,13 +108,14 @@ class CellList {
     const std::uint32_t* end() const { return cells.data() + count; }
   };
   std::int64_t along(const Point& point, std::size_t axis) const;
+  bool is_beyond(const Point& point) const;
   Around around(const Point& point) const;
   std::uint32_t number_of(const std::array<std::int64_t, 3>& cell) const;
 
   const std::vector<Point>& points_;
   Box box_;
   double reach_;
-  Point low_{};
+  Point low_{}, high_{};
   Point width_{};  // of a cell
   std::array<std::int64_t, 3> cells_{1, 1, 1};
   std::vector<std::uint32_t> begins_, order_;
