@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Radial distributions and bonds of a run on several nodes, against NumPy over all particles: pairs count wherever their two particles
 are. Eight ranks on one, two and four nodes have the same bits."""
+import contextlib
 import os
 import signal
+import time
 
+import h5py
 import numpy as np
 import pytest
 from arrays_run import products, store, write_arrays
-from leat_run import xml
+from leat_run import LIMIT, xml
 
 RANKS, COUNT, ITERATIONS = 8, 1600, 4
 BOX = np.array([9., 10., 11.])
@@ -120,24 +123,40 @@ def test_on_several_nodes_they_have_the_same_bits(tmp_path, one_node, nodes, kil
     assert not list(tmp_path.glob("*.bonds*"))
 
 
-def test_without_a_node_that_dies_they_are_those_of_the_others_and_say_so(tmp_path):
-    # Node 1 of four has the ranks 2 and 3 of eight.
-    def kill_node(run, iteration):
-        if iteration != 1:
-            return ()
-        server = run.server_of(1)
-        os.kill(server, signal.SIGSTOP)
-        for rank in run.processes[2:4]:
-            rank.kill()
-        os.kill(server, signal.SIGKILL)
-        return run.processes[2:4]
+def await_bonds(run, iteration):
+    """Until those of all servers are stored."""
+    until = time.monotonic() + LIMIT
+    while True:
+        with contextlib.suppress(OSError, KeyError, ValueError):  # it is not there yet
+            (path,) = run.folder.glob("run.parts/*/rank000000.h5")
+            with h5py.File(path) as file:
+                if iteration in file["products/b/iteration"][:]:
+                    return
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
+
+def kill_node(run, iteration):
+    """Node 1 of four, which has the ranks 2 and 3 of eight; so that none of them starts another server."""
+    if iteration != 1:
+        return ()
+    await_bonds(run, 0)
+    server = run.server_of(1)
+    os.kill(server, signal.SIGSTOP)
+    for rank in run.processes[2:4]:
+        rank.kill()
+    os.kill(server, signal.SIGKILL)
+    return run.processes[2:4]
+
+
+def test_without_a_node_that_dies_they_are_those_of_the_others_and_say_so(tmp_path):
     (radial, at), (bonds, _), states = run_of(tmp_path, 4, kill_node)
     assert at == list(range(ITERATIONS)) and radial["x_servers_missing"][-1] == bonds["x_servers_missing"][-1] == 1
     all_first = pairs_of(*states[0][:2])
     owner = dict(zip(states[0][1].tolist(), states[0][2].tolist()))
     # A bond is that of the lower of its two servers.
     of_others = [bond for bond in all_first if min(owner[number] // 2 for number in bond) != 1]
+    expect_bonds(bonds, 0, all_first, *states[0][:2])
     for i in (2, 3):
         points, ids, owners = states[i]
         there = owners // 2 != 1
