@@ -2,6 +2,7 @@
 // The analyses that come with Leat, over several servers in one process: one result, with the same bits however blocks are divided
 // among servers, and published once.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -75,9 +77,10 @@ const Data kRows{
       return std::vector<Written>{{0, {kBlockElements}, values_of_block(iteration, block)}};
     }};
 
-// Eight blocks, divided among so many servers. `without`: this server never gets iteration 1.
+// Eight blocks, divided among so many servers. `without`: this server never gets iteration 1. `dies_after`: so many steps, server 2 is dead for the others.
 Published analysed(const std::string& type, const std::string& options, comm::Rank servers,
-                   const Data& data = kRows, std::size_t without = SIZE_MAX) {
+                   const Data& data = kRows, std::size_t without = SIZE_MAX,
+                   std::size_t dies_after = SIZE_MAX) {
   {
     const std::lock_guard<std::mutex> lock(published_mutex);
     published_now.clear();
@@ -114,6 +117,11 @@ Published analysed(const std::string& type, const std::string& options, comm::Ra
       all[server]->submit(std::move(iteration));
     }
   }
+  for (std::size_t step = 0; dies_after != SIZE_MAX && step < dies_after; ++step) {
+    for (const auto& each : all) each->step();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (dies_after != SIZE_MAX) meeting.die(2);
   end_all(all);
   const std::lock_guard<std::mutex> lock(published_mutex);
   return published_now;
@@ -258,6 +266,38 @@ TEST(AnalysesOfServers, a_server_that_gives_nothing_is_said_and_has_no_pairs) {
   EXPECT_EQ(1, number<std::int64_t>(bonds, 1, "x_servers_missing"));
   EXPECT_LT(0, number<std::int64_t>(bonds, 1, "x_missing"));
   EXPECT_EQ(0, number<std::int64_t>(bonds, 2, "x_missing"));
+}
+
+// Whenever that is: what is published is of all, or of all but that one.
+TEST(AnalysesOfServers,
+     a_server_that_dies_between_two_steps_is_in_all_of_a_result_or_in_nothing_of_it) {
+  const std::string radial =
+      R"(<option name="rmax" value="1.7"/><option name="positions" value="x"/>)";
+  const std::string bonds =
+      R"(<option name="cutoff" value="0.8"/><option name="adjacency" value="yes"/><option name="positions" value="x"/><option name="ids" value="id"/>)";
+  const Data data = of_particles(true);
+  const Data fewer{data.xml, [data](std::int64_t iteration, std::size_t block) {
+                     std::vector<Written> all = data.of(iteration, block);
+                     if (block % 4 == 2)
+                       for (Written& each : all) each.extent[0] = 0, each.values.clear();
+                     return all;
+                   }};
+  const std::map<std::string, std::vector<std::string>> names{
+      {"radial", {"x_radial", "x_pairs"}}, {"bonds", {"x_coordination", "x_adjacency"}}};
+  for (const auto& [type, its] : names) {
+    const std::string& options = type == "radial" ? radial : bonds;
+    const Published whole = analysed(type, options, 1, data);
+    const Published rest = analysed(type, options, 1, fewer);
+    for (std::size_t steps = 0; steps < 16; ++steps) {
+      const Published of = analysed(type, options, 4, data, SIZE_MAX, steps);
+      for (std::int64_t i = 0; i < 3; ++i) {
+        const bool is_whole = number<std::int64_t>(of, i, "x_servers_missing") == 0;
+        for (const std::string& name : its)
+          EXPECT_EQ((is_whole ? whole : rest).at({i, name}), of.at({i, name}))
+              << name << " of " << i << ", dead after " << steps << " steps";
+      }
+    }
+  }
 }
 
 // 400,000 particles of each of two servers near the other's: more than a server may send.

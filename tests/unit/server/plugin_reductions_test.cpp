@@ -27,6 +27,7 @@ struct Told {
   std::int64_t servers_sum = 0, again = 0;
   int missing = -1, again_missing = -1;
   bool is_first = false;
+  std::string gathered{};  // of each server: "0", "1x", "2xx", or "-" of one that gave nothing
 };
 std::mutex told_mutex;
 std::map<std::pair<int, std::int64_t>, Told> told;
@@ -46,6 +47,7 @@ class Adding {
     columns.sum(std::vector<::leat::ExactSum>{sum});
     columns.sum(std::vector<std::int64_t>{server_ + 1});
     columns.min(std::vector<double>{10.0 - server_});
+    columns.gather(std::string(static_cast<std::size_t>(server_), 'x'));
     const bool is_odd = data.iteration == 1 && odd_server == server_;
     if (is_odd) columns.max(std::vector<double>{1});
     if (!is_odd) ++asked_;
@@ -70,6 +72,11 @@ class Adding {
       mine.least = all.real(2);
       mine.missing = all.servers_missing();
       mine.is_first = all.is_first();
+      EXPECT_EQ(server_, all.server());
+      for (int server = 0; server < all.servers(); ++server) {
+        const auto bytes = all.gathered(3, server);
+        mine.gathered += bytes ? std::to_string(server) + std::string(*bytes) : "-";
+      }
     }
     ::leat::Columns more;
     more.sum(std::vector<std::int64_t>{all.integer(1)});
@@ -148,6 +155,7 @@ TEST_P(PluginReductionsTest, outcomes_come_to_all_before_the_plugin_is_closed) {
     EXPECT_EQ(0, of(server, 0).missing);
     EXPECT_EQ(server == 0, of(server, 0).is_first);
     EXPECT_EQ(18, of(server, 0).again) << "what was reduced again";
+    EXPECT_EQ("01x2xx", of(server, 0).gathered);
   }
 }
 
@@ -169,6 +177,7 @@ TEST_P(PluginReductionsTest, a_call_that_fails_gives_nothing_and_keeps_nobody_wa
   EXPECT_TRUE(of(1, 1).is_first) << "the lowest of those that gave something";
   EXPECT_FALSE(of(2, 1).is_first);
   EXPECT_EQ(-1, of(0, 1).missing) << "it is told nothing";
+  EXPECT_EQ("-1x2xx", of(1, 1).gathered);
   EXPECT_EQ(3.0, of(0, 2).sum);
 }
 
