@@ -21,6 +21,7 @@
 #include "lib/os/process.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/output/old_output.hpp"
+#include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 
 namespace leat::hdf5 {

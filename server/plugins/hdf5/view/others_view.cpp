@@ -3,6 +3,7 @@
 // view shows the first; and what a node has of its own, /parts/<part>/...
 #include <algorithm>
 
+#include "server/plugins/hdf5/base/parts.hpp"
 #include "server/plugins/hdf5/conventions/ledger.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/view.hpp"

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/base/parts.hpp"
 #include "server/plugins/hdf5/conventions/block_table.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
