@@ -154,6 +154,13 @@ std::int64_t IterationTracker::first() const noexcept {
   return first == INT64_MAX ? 0 : first;
 }
 
+std::int64_t IterationTracker::ended_count() const noexcept {
+  std::int64_t most = 0;
+  for (const Client& each : clients_)
+    most = std::max(most, each.ended + std::max<std::int64_t>(0, each.resumed_at - first()));
+  return most;
+}
+
 bool IterationTracker::forget_before_first() {
   const std::int64_t all = first();
   if (open_.empty() || open_.begin()->first >= all || least() < all) return false;
@@ -162,7 +169,7 @@ bool IterationTracker::forget_before_first() {
 }
 
 void IterationTracker::resume(std::uint32_t client, std::int64_t iteration) {
-  furthest_ = resumed_at_ = std::max(furthest_, iteration);
+  clients_[client].resumed_at = iteration;
   move_to(client, iteration);
 }
 
@@ -184,9 +191,7 @@ void IterationTracker::look_who_skips(std::int64_t iteration) {
 }
 
 void IterationTracker::ended(std::uint32_t client, std::int64_t iteration) {
-  const std::int64_t counted_from = std::max(clients_[client].current, furthest_);
-  ended_ += std::max<std::int64_t>(0, iteration + 1 - counted_from);
-  furthest_ = std::max(furthest_, iteration + 1);
+  clients_[client].ended += std::max<std::int64_t>(0, iteration + 1 - clients_[client].current);
   move_to(client, iteration + 1);
   if (!dropped_.empty()) dropped_.erase(dropped_.begin(), dropped_.lower_bound(least()));
 }

@@ -2,7 +2,6 @@
 // From blocks to whole iterations, and iterations that are dropped whole.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -75,10 +74,8 @@ class IterationTracker {
   void ended(std::uint32_t client, std::int64_t iteration);
   /// The client leaves out all from its current iteration on, which it has written nothing of, and is in this one.
   void skip_to(std::uint32_t client, std::int64_t iteration);
-  /// How many iterations were ended by any client; of those before resume(), all are counted from the first one on.
-  std::int64_t ended_count() const noexcept {
-    return ended_ + std::max<std::int64_t>(0, resumed_at_ - first());
-  }
+  /// The most that a client has ended; of those before resume(), all are counted from the first one on.
+  std::int64_t ended_count() const noexcept;
   /// A client that has left out an iteration which another one has written in; the first one that was found.
   struct Unlike {
     std::uint32_t client = 0;
@@ -111,6 +108,7 @@ class IterationTracker {
   struct Client {
     std::int64_t current = 0;  // the iteration it is in
     std::optional<std::int64_t> first{};
+    std::int64_t ended = 0, resumed_at = 0;
     std::int64_t skipped_from = 0, skipped_to = 0;  // the last that it has left out
     bool gone = false;
   };
@@ -120,7 +118,6 @@ class IterationTracker {
   void look_who_skips(std::int64_t iteration);
 
   std::vector<Client> clients_;
-  std::int64_t ended_ = 0, furthest_ = 0, resumed_at_ = 0;
   std::optional<Unlike> unlike_;
   std::map<std::int64_t, std::uint32_t> in_;  // how many clients that are not gone are in which
   std::int64_t died_in_ = INT64_MAX;  // the first iteration that a dead client had not ended
