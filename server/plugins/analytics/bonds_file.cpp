@@ -17,7 +17,7 @@ namespace {
   throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
 }
 
-void put(int file, const std::string& path, const void* data, std::size_t bytes) {
+void write_to(int file, const std::string& path, const void* data, std::size_t bytes) {
   for (const auto* at = static_cast<const char*>(data); bytes > 0;) {
     const ssize_t written = ::write(file, at, bytes);
     if (written < 0 && errno == EINTR) continue;
@@ -55,8 +55,8 @@ void BondsFile::write(const std::vector<Pair>& bonds) const {
   if (file < 0) fail(part);
   try {
     const std::uint64_t count = bonds.size();
-    put(file, part, &count, sizeof count);
-    put(file, part, bonds.data(), count * sizeof(Pair));
+    write_to(file, part, &count, sizeof count);
+    write_to(file, part, bonds.data(), count * sizeof(Pair));
     if (::fsync(file) != 0) fail(part);
   } catch (...) {
     ::close(file);
