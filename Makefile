@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 60
 
 FUZZED = xml expression events frames turns control messages hello tls
 
-.PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug sanitize fuzz soak soak-seeds format check setup clean
+.PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug docs sanitize fuzz soak soak-seeds format check setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -117,6 +117,9 @@ install: build
 
 install-debug: install
 	@cmake --install build --prefix "$(PREFIX)" --component debug
+
+docs:
+	@tools/make_site build/site
 
 format:
 	@tools/setup check

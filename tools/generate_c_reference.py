@@ -24,7 +24,7 @@ Their calls may be made of `leat_calls.def`, which is installed beside it."""
 def unwrap(comment):
     """The text of a C comment, without its stars."""
     lines = [re.sub(r"^\s*\* ?", "", line) for line in comment.strip().splitlines()]
-    text = "\n".join(lines).strip()
+    text = re.sub(r"<[a-z][^<>\n]*>", r"`\g<0>`", "\n".join(lines).strip())  # elements of the XML; bare ones are tags to Markdown
     return re.sub(r"\n(?=\w+: )", "\n\n", text)  # "config: ...", "Errors: ..." are paragraphs
 
 
