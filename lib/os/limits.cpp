@@ -24,6 +24,12 @@ std::uint64_t most_descriptors() noexcept {
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 64;
 }
 
+std::uint64_t descriptors_to_be_had() noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max == RLIM_INFINITY) return UINT64_MAX;
+  return limit.rlim_max;
+}
+
 void allow_more_descriptors() noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kUseful) return;
@@ -34,6 +40,12 @@ void allow_more_descriptors() noexcept {
 std::uint64_t most_address_space() noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+  return limit.rlim_cur;
+}
+
+std::uint64_t most_locked_memory() noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   return limit.rlim_cur;
 }
 

@@ -36,6 +36,7 @@ constexpr const char* kOverview =
     R"(Leat stores and analyses what a simulation puts out, while it computes on.
 
 Before a run
+  leat doctor                  what is missing or wrong on this machine
   leat check heat.xml          all errors of the XML, or what the run will be
   leat plan heat.xml           how long a run takes, in each way of output
   leat launch heat.xml ...     the line of mpirun or srun for it
@@ -61,7 +62,7 @@ struct Group {
 // Titles come in the order in which the first verb of each is added.
 void put_into_groups(CLI::App& app) {
   const std::vector<Group> groups = {
-      {"Before a run", {"check", "convert", "launch", "placement", "plan", "predict"}},
+      {"Before a run", {"check", "convert", "doctor", "launch", "placement", "plan", "predict"}},
       {"While it runs", {"ctl", "top", "dash", "graph", "staging"}},
       {"Afterwards",
        {"ls", "report", "replay", "trace", "merge", "view", "xdmf", "recover", "clean"}}};
@@ -92,6 +93,7 @@ int main(int argc, char** argv) {
   int exit_code = kGood;
   add_check(app, exit_code);
   add_convert(app, exit_code);
+  add_doctor(app, exit_code);
   add_launch(app, exit_code);
   add_placement(app, exit_code);
   add_ctl(app, exit_code);

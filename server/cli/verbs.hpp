@@ -26,6 +26,7 @@ void add_check(CLI::App& app, int& exit_code);
 void add_clean(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);
 void add_ctl(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);
 void add_ls(CLI::App& app, int& exit_code);
 void add_merge(CLI::App& app, int& exit_code);
