@@ -27,7 +27,7 @@ help:
 ## make soak-seeds      1,000 servers in a simulated network under 1,000 seeds; SERVERS=1000 SEEDS=1-1000
 ## make soak            kills, stops, full segments and disks at random moments, for MINUTES=10; a table says what came of it
 ## make format          C, C++ and Python as .clang-format and ruff.toml say
-## make check           what is kept at zero: format, ruff, shellcheck, clang-tidy; changes nothing
+## make check           what is kept at zero: format, ruff, shellcheck, codespell, clang-tidy; changes nothing
 ## make bench           Leat beside the alternatives: build/bench/results.md; under 20 minutes, or MINUTES=5 with fewer repetitions
 ## make bench-schedules what analyses cost simulations on oneTBB and OpenMP, under each schedule
 ## make bench-rooms     what stores, scripts, checksums, compression and checkpoints cost, each by itself
