@@ -156,6 +156,7 @@ int main(int count, char** words) {
   Hierarchy all = at_start();
   const double before = dye_in(all);
   bool failed = leat_init_mpi(words[1], MPI_COMM_WORLD) != LEAT_OK;
+  leat_set_double("dx", spacing(0));
   for (int i = 0; i < steps; ++i) {
     leat_set_double("t", i * dt);
     write_patches(all, share_of(rank, ranks, all.patches().size()));

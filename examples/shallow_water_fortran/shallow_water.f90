@@ -61,6 +61,8 @@ program shallow_water
   ! region set-up
   call leat_init_mpi(config, simulation)
   call leat_set_ints("rows, before", [rows, first - 1])
+  call leat_set_double("dx", dx)
+  call leat_set_double("dy", dy)
   ! end region
 
   ! region restart

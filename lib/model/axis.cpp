@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/model/axis.hpp"
 
+#include <cmath>
+
 #include "lib/model/model.hpp"
 #include "lib/model/read_steps.hpp"
 
@@ -53,7 +55,14 @@ std::optional<std::uint32_t> named_coordinate(const Model& model, const Variable
 
 Result<Axis> axis_along(const Model& model, std::uint32_t variable, std::size_t d) {
   const Variable& of = model.variables[variable];
-  if (std::optional<Axis> uniform = uniform_axis(model, of, d)) return *uniform;
+  if (std::optional<Axis> uniform = uniform_axis(model, of, d)) {
+    if (std::isfinite(uniform->first) && std::isfinite(uniform->step)) return *uniform;
+    return Error{Status::ERROR_CONFIG,
+                 "where \"" + of.name + "\" lies on the mesh \"" + model.meshes[*of.mesh].name +
+                     "\" is known at run time only, and what is made of places has to know it "
+                     "before: give the "
+                     "parameters of its origin and spacing a value in the XML"};
+  }
   const std::string& name = layout_of(model, of).dimensions[d].name;
   const std::optional<std::uint32_t> coordinate = coordinate_of(model, of, d);
   if (!coordinate)

@@ -172,12 +172,22 @@ struct Option {
   SourceLocation where;  ///< of the value
 };
 
+/// A number of origin="..." or spacing="..." that parameters give, so that it is known at run time.
+struct MeshNumber {
+  ArrayExpression expression;
+  std::vector<std::uint32_t> parameters;  ///< by the names of that
+  bool is_spacing = false;                ///< else of the origin
+  std::uint32_t axis = 0;
+};
+
 /// Where in space values lie. Axes are in the order x, y, z; x runs along the last dimension of a
 /// variable.
 struct Mesh : MeshFields {
   using Kind = MeshKind;
   std::uint32_t dims = 0;                  ///< of space: 1 to kMaxAxes
   std::vector<double> origin, spacing;     ///< uniform: `dims` each; amr: those of level 0
+  /// Of those two, what parameters give (mesh_place.hpp). There stands what the XML's values come to, NaN where it has none.
+  std::vector<MeshNumber> given;
   std::vector<std::uint32_t> coordinates;  ///< others: variables, one for each axis or one for all
   std::optional<std::uint32_t> connectivity, offsets, types;  ///< unstructured: variables
   std::int32_t levels = 0;  ///< amr: how many there may be; 0: not known

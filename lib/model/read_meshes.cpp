@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "lib/base/text.hpp"
+#include "lib/model/array_expression.hpp"
 #include "lib/model/checks.hpp"
 #include "lib/model/expression_parser.hpp"
+#include "lib/model/mesh_place.hpp"
 #include "lib/model/read_steps.hpp"
 
 namespace leat::model {
@@ -76,8 +80,7 @@ class MeshReader {
     if (mesh_.origin.size() != mesh_.spacing.size())
       error("spacing", "origin has " + std::to_string(mesh_.origin.size()) +
                            " numbers and spacing " + std::to_string(mesh_.spacing.size()));
-    if (std::any_of(mesh_.spacing.begin(), mesh_.spacing.end(), [](double d) { return d <= 0; }))
-      error("spacing", "the distance of nodes must be more than 0");
+    expect_places();
     mesh_.dims = static_cast<std::uint32_t>(axes);
   }
 
@@ -100,36 +103,81 @@ class MeshReader {
     return otherwise;
   }
 
+  // Where the XML gives values; others are looked at when the simulation has set them.
+  void expect_places() {
+    if (std::any_of(mesh_.spacing.begin(), mesh_.spacing.end(), [](double d) { return d <= 0; }))
+      return error("spacing", "the distance of nodes must be more than 0");
+    const auto has_value = [this](const MeshNumber& number) {
+      return std::all_of(number.parameters.begin(), number.parameters.end(), [this](auto each) {
+        return is_set(context_.model.parameters[each].value);
+      });
+    };
+    for (const MeshNumber& each : mesh_.given) {
+      if (!has_value(each)) continue;
+      Mesh alone = mesh_;
+      alone.given = {each};
+      const MeshPlace place = place_of(context_.model, alone, values_of_xml(context_.model));
+      if (!place.problem.empty()) {
+        error(each.is_spacing ? "spacing" : "origin", place.problem);
+        continue;
+      }
+      std::vector<double>& numbers = each.is_spacing ? mesh_.spacing : mesh_.origin;
+      numbers[each.axis] = (each.is_spacing ? place.spacing : place.origin)[each.axis];
+    }
+  }
+
   std::vector<double> numbers(const char* attribute) {
     const std::vector<std::string> items = split_list(attributes_.text(attribute));
     std::vector<double> values;
-    for (const std::string& item : items) values.push_back(number(attribute, item));
+    for (const std::string& item : items)
+      values.push_back(number(attribute, item, static_cast<std::uint32_t>(values.size())));
     if (values.size() > kMaxAxes)
       error(attribute, std::string(attribute) + " has " + std::to_string(values.size()) +
                            " numbers; space has at most 3 axes");
     return values;
   }
 
-  // 1 after an error: then nobody will see the model.
-  double number(const char* attribute, const std::string& text) {
+  // NaN of what parameters give, 1 after an error: then nobody will see the model.
+  double number(const char* attribute, const std::string& text, std::uint32_t axis) {
     double value = 1;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = fault == std::errc{} && end == text.data() + text.size();
     if (is_number && std::isfinite(value)) return value;
-    const std::vector<Parameter>& parameters = context_.model.parameters;
-    const std::size_t index = index_of(parameters, text);
-    if (index < parameters.size()) return value_of(attribute, parameters[index]);
-    error(attribute, "\"" + text + "\" in " + attribute + " is neither a number nor a parameter" +
-                         did_you_mean(text, names_of(parameters)));
-    return 1;
+    const bool is_name =
+        index_of(context_.model.parameters, text) < context_.model.parameters.size();
+    ParsedArrayExpression parsed = parse_array_expression(is_name ? "'" + text + "'" : text);
+    parsed.expression.text = text;
+    const std::vector<Along>& along = parsed.expression.along;
+    if (std::any_of(along.begin(), along.end(), [](const Along& each) { return each.is_any(); }))
+      parsed.problem = "neighbours are of variables";
+    if (!parsed.problem.empty()) {
+      error(attribute,
+            "\"" + text + "\" in " + attribute +
+                " is neither a number nor an expression over parameters: " + parsed.problem);
+      return 1;
+    }
+    MeshNumber given{std::move(parsed.expression), {}, std::string(attribute) == "spacing", axis};
+    for (const std::string& name : given.expression.names) {
+      const std::optional<std::uint32_t> found = parameter(attribute, name);
+      if (!found) return 1;
+      given.parameters.push_back(*found);
+    }
+    mesh_.given.push_back(std::move(given));
+    return std::numeric_limits<double>::quiet_NaN();
   }
 
-  double value_of(const char* attribute, const Parameter& parameter) {
-    const bool text = parameter.kind == Parameter::Kind::text;
-    if (is_set(parameter.value) && !text) return as_real(parameter.value);
-    error(attribute, "parameter \"" + parameter.name + "\" in " + attribute +
-                         (text ? " is a string" : " has no value in the XML, and must have one"));
-    return 1;
+  std::optional<std::uint32_t> parameter(const char* attribute, const std::string& name) {
+    const std::vector<Parameter>& parameters = context_.model.parameters;
+    const std::size_t index = index_of(parameters, name);
+    if (index == parameters.size()) {
+      error(attribute, "\"" + name + "\" in " + attribute + " is neither a number nor a parameter" +
+                           did_you_mean(name, names_of(parameters)));
+      return std::nullopt;
+    }
+    if (parameters[index].kind != Parameter::Kind::text) return static_cast<std::uint32_t>(index);
+    error(attribute, "parameter \"" + name + "\" in " + attribute +
+                         " is a string, and must be of type int or double");
+    return std::nullopt;
   }
 
   ReadContext& context_;

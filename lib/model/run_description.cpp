@@ -77,6 +77,8 @@ json numbered(const Mesh& mesh) {
   each_seen_field_of_Mesh(PutSeen{&to}, mesh);
   put(&to, "origin", mesh.origin);
   put(&to, "spacing", mesh.spacing);
+  for (const MeshNumber& each : mesh.given)
+    to[each.is_spacing ? "spacing" : "origin"][each.axis] = nullptr;  // known at run time
   if (mesh.kind == MeshKind::amr) to["ratio"] = mesh.ratio;
   put(&to, "levels", mesh.levels);
   put(&to, "coordinates", mesh.coordinates);
@@ -144,6 +146,8 @@ void put_dimensions(json* to, const Layout& layout) {
 
 json mesh_json(const Model& model, const Mesh& mesh) {
   json to = numbered(mesh);
+  for (const MeshNumber& each : mesh.given)
+    to[each.is_spacing ? "spacing" : "origin"][each.axis] = each.expression.text;
   put_texts(&to);
   to["type"] = word_of(mesh.kind);
   to.erase("kind");

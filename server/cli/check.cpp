@@ -87,9 +87,10 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_option("--per-node", options->per_node,
                    "Ranks on one node (default: all of --ranks, else 1)")
       ->check(CLI::PositiveNumber);
-  verb->add_option(
-          "--set", options->set,
-          "name=value of an int parameter, as the simulation would set it; may be repeated")
+  verb->add_option("--set", options->set,
+                   "name=value of a parameter, as the simulation would set it; several are "
+                   "separated by commas, or said one "
+                   "by one")
       ->allow_extra_args(false);
   verb->add_option("--import-limit", options->import_limit,
                    "Seconds that importing the scripts may take (default: 60)")

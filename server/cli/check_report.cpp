@@ -2,7 +2,6 @@
 #include "server/cli/check_report.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -19,48 +18,12 @@
 #include "lib/shm/leases.hpp"
 #include "server/cli/check_periods.hpp"
 #include "server/cli/placement.hpp"
+#include "server/cli/set_values.hpp"
 
 namespace leat::cli {
 namespace {
 
 using Overrides = model::IntegerValues::Overrides;
-
-Error usage(std::string message) { return Error{Status::ERROR_ARGUMENT, std::move(message)}; }
-
-Result<void> override_one(const std::string& text, const model::Model& model, Overrides& all) {
-  const std::size_t equals = std::min(text.find('='), text.size());
-  const std::string name = text.substr(0, equals);
-  const std::string value = equals < text.size() ? text.substr(equals + 1) : "";
-  std::vector<std::string> names;
-  std::int64_t number = 0;
-  const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (fault != std::errc{} || end != value.data() + value.size()) {
-    return usage("--set " + text + ": expected name=value with a whole number, like nx=256");
-  }
-  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
-    if (model.parameters[i].kind != model::Parameter::Kind::integer) continue;
-    names.push_back(model.parameters[i].name);
-    if (names.back() != name) continue;
-    all[i] = number;
-    return {};
-  }
-  const auto& all_of_them = model.parameters;
-  if (std::any_of(all_of_them.begin(), all_of_them.end(),
-                  [&](const model::Parameter& each) { return each.name == name; }))
-    return usage("--set " + text + ": \"" + name +
-                 "\" is not of type int, and no size depends on it");
-  return usage("--set " + text + ": there is no parameter \"" + name + "\" of type int" +
-               did_you_mean(name, names));
-}
-
-Result<Overrides> read_overrides(const CheckOptions& options, const model::Model& model) {
-  Overrides all(model.parameters.size());
-  for (const std::string& each : options.set) {
-    if (const Result<void> done = override_one(each, model, all); !done) return done.error();
-  }
-  return all;
-}
-
 std::vector<std::string> shape(const model::Layout& layout, const model::IntegerValues& known) {
   std::vector<std::string> extents;
   for (const model::Dimension& dimension : layout.dimensions) {
@@ -226,7 +189,7 @@ Result<CheckReport> size_up(const CheckOptions& options) {
   report.model = std::move(read.model);
   report.per_node = ranks_of_node(options);
   if (!report.model) return report;
-  const Result<Overrides> overrides = read_overrides(options, *report.model);
+  const Result<Overrides> overrides = set_values(options.set, *report.model);
   if (!overrides) return overrides.error();
   const model::IntegerValues known(report.model->parameters, *overrides);
   for (const model::Variable& each : report.model->variables) {
@@ -237,6 +200,7 @@ Result<CheckReport> size_up(const CheckOptions& options) {
   add_parameters(report, *overrides);
   note_what_sizes_need(report, *overrides);
   judge_sizes(report);
+  judge_placing(*report.model, known, &report.diagnostics);
   judge_buffer(report);
   return report;
 }

@@ -169,6 +169,7 @@ void Dispatcher::pass_on_complete() {
     pins_.pin(&*iteration);
     under_way_.hold(iteration->number, iteration->pins.size());
     iteration->parameters = session_.parameters.at(iteration->number);
+    meshes_.look_at(iteration->number, iteration->parameters);
     iteration->signals = session_.signals.decide(iteration->number);
     for (const Signal& each : iteration->signals)
       session_.events.signalled(iteration->number, run_.model.events[each.event].name, each.rank,

@@ -13,6 +13,7 @@
 #include "lib/node/output_folders.hpp"
 #include "server/engine/drains.hpp"
 #include "server/engine/host.hpp"
+#include "server/engine/mesh_watch.hpp"
 #include "server/engine/session_state.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/state/memory/leased_regions.hpp"
@@ -112,6 +113,7 @@ class Dispatcher {
   std::vector<Publication> published_;  // by ranks, and waiting
   UnderWay under_way_;
   ScriptPool scripts_;
+  MeshWatch meshes_{run_};
   State state_ = State::opening;
   std::string given_up_;
 };

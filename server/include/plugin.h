@@ -96,6 +96,7 @@ typedef struct leat_mesh {
   const char* description;
   uint32_t kind;            /* enum leat_mesh_kind */
   uint32_t dims;            /* axes: 1 to 3 */
+  /* NaN in leat_run where parameters of the simulation give them: leat_iteration_mesh() has what they are. */
   double origin[3];         /* uniform, amr: of the first node, */
   double spacing[3];        /* and from one node to the next; amr: of level 0 */
   /* The others: indices of variables. rectilinear: one for each axis, of one dimension. curvilinear: one for each axis,
@@ -161,6 +162,9 @@ typedef struct leat_iteration_data {
   int32_t has_window;       /* 1: what this plugin takes is over a period of time; use leat_iteration_window() */
   int32_t reserved_too;
   double window[2];         /* begin and end of it, in the unit of the time; of a run without one, its first and its last iteration */
+  /* The run's meshes, in its order, as they lie in this iteration; NULL where the XML alone says it. Use leat_iteration_mesh(). */
+  const leat_mesh* meshes;
+  uint64_t mesh_stride;     /* bytes from one to the next */
 } leat_iteration_data;
 
 /* One product: an array, or number (dims is 0), that a script or another plugin made of an iteration. */
@@ -412,6 +416,13 @@ static inline uint64_t leat_run_mesh_count(const leat_run* run) {
 
 static inline const leat_mesh* leat_mesh_at(const leat_run* run, uint64_t i) {
   return (const leat_mesh*)((const char*)run->meshes + i * run->mesh_stride);
+}
+
+/* Mesh number i of the run as it lies in this iteration. Origin and spacing are NaN where parameters give them and have no value yet, or none
+   that makes sense. */
+static inline const leat_mesh* leat_iteration_mesh(const leat_run* run, const leat_iteration_data* data, uint64_t i) {
+  const int has = data->size >= offsetof(leat_iteration_data, mesh_stride) + sizeof data->mesh_stride && data->meshes;
+  return has ? (const leat_mesh*)((const char*)data->meshes + i * data->mesh_stride) : leat_mesh_at(run, i);
 }
 
 /* NULL when it is on none. */

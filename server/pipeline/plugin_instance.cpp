@@ -136,6 +136,9 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   data.parameters = parameters.data();
   data.parameter_count = parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
+  const std::vector<leat_mesh> meshes = view_.meshes_of(iteration);
+  data.meshes = meshes.empty() ? nullptr : meshes.data();
+  data.mesh_stride = sizeof(leat_mesh);
   data.waiting = waiting;
   data.died = iteration.died.data();
   data.died_count = iteration.died.size();

@@ -2,8 +2,10 @@
 #include "server/pipeline/plugin_view.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
+#include "lib/model/mesh_place.hpp"
 #include "lib/model/seen_fields.hpp"
 
 namespace leat::server {
@@ -57,6 +59,12 @@ leat_variable variable_of(const model::Variable& variable, const model::Layout& 
   return view;
 }
 
+void put_place(const std::vector<double>& origin, const std::vector<double>& spacing,
+               leat_mesh* view) {
+  std::copy(origin.begin(), origin.end(), view->origin);
+  std::copy(spacing.begin(), spacing.end(), view->spacing);
+}
+
 leat_mesh mesh_of(const model::Mesh& mesh) {
   leat_mesh view{};
   view.size = sizeof view;
@@ -64,8 +72,10 @@ leat_mesh mesh_of(const model::Mesh& mesh) {
   model::each_seen_field_of_Mesh(ShowField{}, mesh, view);
   view.kind = static_cast<std::uint32_t>(mesh.kind);
   view.dims = mesh.dims;
-  std::copy(mesh.origin.begin(), mesh.origin.end(), view.origin);
-  std::copy(mesh.spacing.begin(), mesh.spacing.end(), view.spacing);
+  put_place(mesh.origin, mesh.spacing, &view);
+  for (const model::MeshNumber& each : mesh.given)
+    (each.is_spacing ? view.spacing : view.origin)[each.axis] =
+        std::numeric_limits<double>::quiet_NaN();
   view.coordinate_count = static_cast<std::uint32_t>(mesh.coordinates.size());
   std::copy(mesh.coordinates.begin(), mesh.coordinates.end(), view.coordinate);
   view.connectivity = index_or_none(mesh.connectivity);
@@ -136,6 +146,16 @@ std::vector<leat_parameter> PluginView::parameters_of(const Iteration& iteration
   std::vector<leat_parameter> all;
   for (std::size_t i = 0; i < iteration.parameters.size(); ++i)
     all.push_back(parameter_of(model_.parameters[i], iteration.parameters[i]));
+  return all;
+}
+
+std::vector<leat_mesh> PluginView::meshes_of(const Iteration& iteration) const {
+  if (!model::any_is_placed_by_parameters(model_)) return {};
+  std::vector<leat_mesh> all = meshes_;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const model::MeshPlace place = model::place_of(model_, model_.meshes[i], iteration.parameters);
+    put_place(place.origin, place.spacing, &all[i]);
+  }
   return all;
 }
 

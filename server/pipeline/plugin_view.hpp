@@ -21,6 +21,8 @@ class PluginView {
   const ServerMpi& mpi() const noexcept { return facts_.mpi; }
   /// Point into the iteration.
   std::vector<leat_parameter> parameters_of(const Iteration& iteration) const;
+  /// As they lie in the iteration; none where the XML alone says it.
+  std::vector<leat_mesh> meshes_of(const Iteration& iteration) const;
 
  private:
   const model::Model& model_;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "lib/model/mesh_place.hpp"
 #include "lib/model/run_description.hpp"
 #include "server/workers/frames.hpp"
 
@@ -79,6 +80,21 @@ json parameters_as_json(const Iteration& iteration, const model::Model& model) {
   return all;
 }
 
+namespace {
+
+// By number, of those that parameters place: [origin, spacing], null where it is not known.
+json places_as_json(const Iteration& iteration, const model::Model& model) {
+  json all = json::object();
+  for (std::size_t i = 0; i < model.meshes.size(); ++i) {
+    if (!model::is_placed_by_parameters(model.meshes[i])) continue;
+    const model::MeshPlace place = model::place_of(model, model.meshes[i], iteration.parameters);
+    all[std::to_string(i)] = place.problem.empty() ? json{place.origin, place.spacing} : json();
+  }
+  return all;
+}
+
+}  // namespace
+
 Frame run_order(const std::string& script, const ScriptJob& job,
                 const std::vector<Block>& constants, const char* segment_start,
                 const model::Model& model) {
@@ -90,6 +106,7 @@ Frame run_order(const std::string& script, const ScriptJob& job,
                 {"complete", iteration.complete},
                 {"signals", iteration.signals},
                 {"parameters", parameters_as_json(iteration, model)},
+                {"places", places_as_json(iteration, model)},
                 {"files", json::array()}};
   frame.data.reserve((iteration.blocks.size() + constants.size()) * sizeof(TaskRecord));
   for (const Block& block : iteration.blocks) {

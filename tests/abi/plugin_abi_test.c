@@ -212,6 +212,8 @@ static void iteration(void) {
   AT(leat_iteration_data, died_count, 88);
   AT(leat_iteration_data, has_window, 96);
   AT(leat_iteration_data, window, 104);
+  AT(leat_iteration_data, meshes, 120);
+  AT(leat_iteration_data, mesh_stride, 128);
   AT(leat_parameter, size, 0);
   AT(leat_parameter, name, 8);
   AT(leat_parameter, type, 16);

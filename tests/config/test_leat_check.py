@@ -86,7 +86,7 @@ def test_a_file_that_is_not_there_gives_1():
         (["ctl", "heat"], "reload-scripts"),
         (["check", GOOD, "--rank", "3"], "--rank"),
         (["check", GOOD, "--ranks", "0"], "--ranks"),
-        (["check", GOOD, "--set", "nz=3"], 'no parameter "nz" of type int; did you mean "n'),
+        (["check", GOOD, "--set", "nz=3"], 'there is no parameter "nz"; did you mean "n'),
         (["check", GOOD, "--set", "nx"], "expected name=value"),
         (["check", GOOD, "--set", "nx=many"], "with a whole number"),
     ],
@@ -151,9 +151,29 @@ def test_values_are_asked_for_where_sizes_need_them(tmp_path, dimensions, hint, 
     assert result.returncode == 0 and "(--set" not in result.stdout and result.stderr == "", result
 
 
-def test_a_value_is_refused_where_no_size_can_depend_on_it(tmp_path):
-    result = check_text(tmp_path, ASKED.format(dimensions="m"), "--set", "t=1")
-    assert result.returncode == 2 and '--set t=1: "t" is not of type int, and no size depends on it' in result.stderr
+PLACED = """<simulation name="h"><architecture><buffer size="16MiB"/></architecture><data>
+    <parameter name="x0" type="double"/><parameter name="lx" type="double"/><parameter name="nx" type="int"/>
+    <parameter name="i0" type="int"/><parameter name="title" type="string"/>
+    <layout name="cells" type="double" dimensions="4,nx" global="8,nx" position="i0,0" names="y,x"/>
+    <mesh name="plate" type="uniform" origin="x0,0" spacing="lx/nx,1"/><variable name="u" layout="cells" mesh="plate"/></data>
+    <storage><store name="out" type="hdf5"/></storage></simulation>"""
+
+
+@pytest.mark.parametrize("values, code, words", [
+    ([], 0, "set by the simulation: x0, lx, nx, i0, title  (--set nx=..."),
+    (["nx=8,i0=4,x0=-1.5,lx=2,title=a,b"], 0, "4 x 8"),
+    (["nx=8", "lx=-2,x0=0"], 1, 'heat.xml:5:5: error: mesh "plate": spacing along x ("lx/nx") is -0.25: the distance of nodes must be '
+     "more than 0"),
+    (["nx=8,lx=nan,x0=0"], 1, 'spacing along x ("lx/nx") is nan, which is no place'),
+    (["nx=8,i0=5"], 1, 'layout "cells": along "y" a block of 4 begins at 5, and the whole has 8'),
+    (["lx=long"], 2, "--set lx=long: expected name=value with a number, like lx=0.25"),
+    (["nx=2.5"], 2, "--set nx=2.5: expected name=value with a whole number, like nx=256"),
+    (["nx=8,lz=1"], 2, '--set lz=1: there is no parameter "lz"; did you mean "lx"?'),
+])
+def test_set_gives_parameters_of_any_type_a_value(tmp_path, values, code, words):
+    result = check_text(tmp_path, PLACED, *(word for each in values for word in ("--set", each)))
+    assert result.returncode == code, result
+    assert words in result.stdout + result.stderr, result.stdout + result.stderr
 
 
 UNITS = ["seconds", "m s-1", "days since 2000-01-01", "days since yesterday", "months since 2000-01-01", "fortnights since 2000-01-01",

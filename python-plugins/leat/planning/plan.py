@@ -49,7 +49,7 @@ def _parser():
     add("--network", metavar="RATE", help="What the network carries from one node, like 10GB/s; with --nodes")
     add("--staging-disk", metavar="RATE", help="What the disk takes from one of them (default: as from any node)")
     add("--set", action="append", default=[], metavar="NAME=VALUE",
-        help="Value of an int parameter, as the simulation would set it; may be repeated")
+        help="Value of a parameter, as the simulation would set it; several are separated by commas, or said one by one")
     add("--plot", metavar="FILE", help="A picture: PNG, SVG or PDF; needs matplotlib")
     add("--interpreter", metavar="PYTHON", help="Python with matplotlib, for --plot (default: python3 in PATH)")
     add("--json", action="store_true", help="JSON on standard output, and nothing else")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-_UNIFORM = 1
+_UNIFORM, _AMR = 1, 6
 _CURVES = (2, 3)  # rectilinear, curvilinear: each variable of coordinates has dimensions of the data
 _NODAL, _UNPLACED = 2, 3
 _ANY = object()   # places of a coordinate variable, which are what they are
@@ -27,9 +27,21 @@ class Mesh:
     cells: tuple = ()   # unstructured: numbers of the variables that are its connectivity, offsets and types
     cell_type: int = 0  # unstructured: VTK's number of the shape of all cells; 0: they differ
 
+    @property
+    def is_unplaced(self):
+        """It is uniform or amr, and the simulation has not said where it lies."""
+        return self.kind in (_UNIFORM, _AMR) and not self.spacing
+
+    def place(self, told):
+        """told: [origin, spacing], or None where nobody knows them."""
+        self.origin, self.spacing = map(list, told or ([], []))
+
     @classmethod
     def from_json(cls, told):
-        return cls(told["name"], told["kind"], told["dims"], told.get("unit", ""), told.get("origin", []), told.get("spacing", []),
+        place = [told.get("origin", []), told.get("spacing", [])]
+        if None in place[0] or None in place[1]:  # parameters give it, at run time
+            place = [[], []]
+        return cls(told["name"], told["kind"], told["dims"], told.get("unit", ""), *place,
                    told.get("coordinates", []), told.get("ratio", 2), told.get("levels", 0),
                    tuple(n for n in (told.get(key, -1) for key in ("connectivity", "offsets", "types")) if n >= 0),
                    told.get("cell_type", 0))
@@ -42,13 +54,44 @@ class Places:
     step: float
     unit: str
     axis: int  # 0, 1, 2 for x, y, z
+    edge: float = None  # of cells that begin at edge + i * step
 
     def values(self, count):
         return self.first + np.arange(count) * self.step
 
+    def bounds(self, count):
+        """Begin and end of each cell; None where values lie at nodes."""
+        return None if self.edge is None else _pairs(self.edge + np.arange(count + 1) * self.step)
+
     @property
     def attributes(self):
         return {**({"units": self.unit} if self.unit else {}), "long_name": f"place along {'XYZ'[self.axis]}", **axis_attribute(self.axis)}
+
+
+@dataclass(frozen=True)
+class Between:
+    """The middles of cells between nodes, which a variable has."""
+    nodes: tuple
+    unit: str
+    axis: int
+    standard_name: str
+    of: str
+
+    def values(self, count):
+        nodes = np.array(self.nodes)
+        return (nodes[:-1] + nodes[1:]) / 2
+
+    def bounds(self, count):
+        return _pairs(np.array(self.nodes))
+
+    @property
+    def attributes(self):
+        return {**({"units": self.unit} if self.unit else {}), "long_name": f"middle of the cells between {self.of}",
+                **({"standard_name": self.standard_name} if self.standard_name else {}), **axis_attribute(self.axis)}
+
+
+def _pairs(nodes):
+    return np.stack([nodes[:-1], nodes[1:]], axis=1)
 
 
 @dataclass
@@ -91,14 +134,34 @@ def is_coordinate_variable(variable):
 def places_of(variable, d):
     """Of the values of a variable along its dimension d, where its mesh is uniform: nodes, or the centres between them."""
     mesh, dims = variable.mesh, len(variable.dimensions)
-    if mesh is None or mesh.kind != _UNIFORM or mesh.dims != dims:
+    if mesh is None or mesh.kind != _UNIFORM or mesh.dims != dims or mesh.is_unplaced:
         return None
     axis, centering = dims - 1 - d, variable.dimensions[d].centering
     if centering == _UNPLACED:
         return None
     nodal = centering == _NODAL if centering else variable.nodal
     to_centre = 0 if nodal else mesh.spacing[axis] / 2
-    return Places(mesh.origin[axis] + to_centre, mesh.spacing[axis], mesh.unit, axis)
+    return Places(mesh.origin[axis] + to_centre, mesh.spacing[axis], mesh.unit, axis, None if nodal else mesh.origin[axis])
+
+
+def nodes_along(model, variable, d):
+    """The variable that alone has the coordinates along dimension d, where its mesh is rectilinear, and does not vary in time; or None."""
+    mesh, dims = variable.mesh, len(variable.dimensions)
+    if mesh is None or mesh.kind != _CURVES[0] or len(mesh.coordinates) != dims:
+        return None
+    found = model.variables[mesh.coordinates[dims - 1 - d]]
+    return found if len(found.dimensions) == 1 and not found.time_varying else None
+
+
+def between(model, variable, d, nodes, cells):
+    """Where the values lie between these values of nodes_along(): Between, or None when they are not one more, or not all known."""
+    of = nodes_along(model, variable, d)
+    nodes = np.asarray(nodes, "f8")
+    nodes = nodes[(0,) * (nodes.ndim - 1)]  # of the first block, where each rank has written them
+    if not cells or len(nodes) != cells + 1 or not np.isfinite(nodes).all():
+        return None
+    told = of.attributes
+    return Between(tuple(nodes.tolist()), told.get("units", ""), len(variable.dimensions) - 1 - d, told.get("standard_name", ""), of.name)
 
 
 def axis_of(model, variable):
@@ -127,6 +190,7 @@ def beside(model, names):
         if variable.mesh is not None and variable.mesh.kind not in (_UNIFORM, *_CURVES):
             found.update((model.variables[number].name, None) for number in variable.mesh.coordinates)
         found.update((c.name, None) for c in coordinates_of(model, variable))
+        found.update((c.name, None) for c in (nodes_along(model, variable, d) for d in range(len(variable.dimensions))) if c is not None)
         found.update((d.name, None) for d in variable.dimensions if d.name in model.coordinate_variables)
     asked = set(names)
     return [name for name in found if name not in asked and name in model.by_name]

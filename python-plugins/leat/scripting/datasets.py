@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .coordinates import ITERATION, DimensionNames, axis_of, coordinates_of, places_of
+from .coordinates import ITERATION, DimensionNames, axis_of, between, coordinates_of, nodes_along, places_of
 from .views import Expired, ExpiredError
 
 
@@ -79,11 +79,16 @@ def _named(model, arrays, names):
     in_order = sorted(map(model.by_name.get, arrays), key=lambda variable: variable.number)  # as a store names them
     for name in model.coordinate_variables.intersection(arrays):
         names.take_coordinates(name, len(arrays[name].data))
-    named = {variable.name: _with_names(model, names, variable, arrays[variable.name]) for variable in in_order}
+    named = {variable.name: _with_names(model, names, variable, arrays[variable.name], arrays) for variable in in_order}
     return {name: named[name] for name in arrays}
 
 
-def _with_names(model, names, variable, array):
+def _between_nodes(model, variable, d, cells, arrays):
+    nodes = nodes_along(model, variable, d)
+    return between(model, variable, d, arrays[nodes.name].data, cells) if nodes is not None and nodes.name in arrays else None
+
+
+def _with_names(model, names, variable, array, arrays):
     # A mesh is where the whole begins: a block of several has a place of its own.
     is_whole = variable.has_global or (model.ranks == 1 and not variable.varies and array.owners is None)
     has_places = is_whole and len(array.dims) == len(variable.dimensions)
@@ -91,7 +96,8 @@ def _with_names(model, names, variable, array):
     if array.owners is not None:
         dims.append(names.blocks(array.owners, variable.name))
     for d, (wish, length) in list(enumerate(zip(array.dims, array.data.shape)))[len(dims):]:
-        there = places_of(variable, d) if has_places else array.elements if d == 0 else None
+        there = (places_of(variable, d) or _between_nodes(model, variable, d, length, arrays)) if has_places else \
+            array.elements if d == 0 else None
         dims.append(names.name(wish, length, there, variable.name if variable.varies else ""))
         renamed[wish] = dims[-1]
         if has_places and there:
@@ -139,13 +145,22 @@ def _labelled(iteration, named, attrs, beside, products):
             held.append(name)
         coords.update(array.coords)
         for dim, places in array.places.items():
-            coords[dim] = xarray().Variable((dim,), places.values(data.shape[array.dims.index(dim)]), places.attributes)
+            count = data.shape[array.dims.index(dim)]
+            coords[dim] = xarray().Variable((dim,), places.values(count), places.attributes)
+            _add_bounds(coords, dim, places.bounds(count))
     ds = xarray().Dataset({**variables, **products}, coords, attrs)
     say_where = {c.name for array in named.values() for c in coordinates_of(model, array.variable)}
     if say_where := say_where.intersection(variables):
         ds = ds.set_coords(sorted(say_where))
     kept, number = [ds.variables[name] for name in held], iteration.number
     return ds, lambda: _expire(kept, held, number)
+
+
+def _add_bounds(coords, dim, bounds):
+    """Of cells, as CF has them."""
+    if bounds is not None:
+        coords[dim].attrs["bounds"] = f"{dim}_bnds"
+        coords[f"{dim}_bnds"] = xarray().Variable((dim, "bnds"), bounds)
 
 
 def _time_of(iteration):

@@ -79,6 +79,8 @@ class LiveIteration(Iteration):
     def __init__(self, model, head, data, memories):
         parameters = {name: float(value) if model.parameters[name] == "double" else value for name, value in head["parameters"].items()}
         time = parameters.get(model.time.parameter) if model.time else None
+        for number, place in head.get("places", {}).items():
+            model.meshes[int(number)].place(place)
         super().__init__(model, head["iteration"], head["complete"], parameters, time)
         self._memories = memories
         self.take(head, data)

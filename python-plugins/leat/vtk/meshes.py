@@ -20,6 +20,10 @@ def grid_of(mesh, variables, iteration, leave_out):
             leave_out(variable, why)
         else:
             on_it.append(variable)
+    if mesh.is_unplaced:
+        for variable in on_it:
+            leave_out(variable, "the parameters that say where its mesh lies have no value")
+        on_it = []
     return _maker_of(mesh)(mesh, on_it, iteration, leave_out)
 
 

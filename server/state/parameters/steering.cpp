@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "lib/base/text.hpp"
+#include "lib/model/mesh_place.hpp"
 
 namespace leat::server {
 namespace {
@@ -137,6 +138,10 @@ std::string Steering::why_not(const std::string& name, const Value& value,
   if (const model::Layout* layout = layout_that_uses(model_, *index)) {
     return "parameter \"" + name + "\" is used by layout \"" + layout->name +
            "\": only the simulation sets it";
+  }
+  if (const model::Mesh* mesh = model::mesh_that_uses(model_, *index)) {
+    return "parameter \"" + name + "\" says where mesh \"" + mesh->name +
+           "\" lies: only the simulation sets it";
   }
   std::string wrong_type = why_wrong_type(model_.parameters[*index], value);
   if (!wrong_type.empty() || !live_.empty()) return wrong_type;

@@ -22,6 +22,13 @@ std::vector<int> places_of(const leat_run& run) {
                      : leat_variable_mesh(&run, &variable) ? 1
                                                            : 2);
   }
+  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+    const leat_variable& variable = *leat_variable_at(&run, i);
+    for (unsigned d = 0; d < variable.dims; ++d) {
+      if (const leat_variable* nodes = rectilinear_coordinate(run, variable, d))
+        places[static_cast<std::size_t>(leat_variable_number(&run, nodes))] = 0;
+    }
+  }
   return places;
 }
 

@@ -223,8 +223,26 @@ void Axes::grow(Dataset& dataset, const Shape& extents, bool has_places) const {
 
 std::vector<DimensionName> Axes::place_names(const Shape& extents) const {
   std::vector<DimensionName> names;
-  for (unsigned d = 0; d < extents.size(); ++d) names.push_back(place_name_of(d, extents[d]));
+  for (unsigned d = 0; d < extents.size(); ++d) {
+    names.push_back(place_name_of(d, extents[d]));
+    if (!names.back().values && !names.back().grows) names.back().values = between(d, extents[d]);
+  }
   return names;
+}
+
+// Coordinates are written before what lies on them.
+std::optional<AxisValues> Axes::between(unsigned dimension, hsize_t cells) const {
+  const leat_variable* const of = rectilinear_coordinate(target_.run, variable_, dimension);
+  if (!of || !is_dataset(target_.file, of->name)) return {};
+  const Dataset nodes(target_.file, of->name);
+  Shape count = nodes.extents();
+  if (count.empty() || count.back() != cells + 1) return {};
+  std::fill(count.begin(), count.end() - 1,
+            1);  // of the first block, where each rank has written them
+  std::vector<double> values(count.back());
+  read_part(nodes.id(), H5T_NATIVE_DOUBLE, zeros(count), count, values.data(),
+            std::string("cannot read ") + of->name);
+  return between_nodes(target_.run, variable_, dimension, std::move(values), cells);
 }
 
 void BlockErrors::add(const leat_block& block, const std::string& why) {

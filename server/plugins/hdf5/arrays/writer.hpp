@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,7 +98,7 @@ class Axes {
   /// Makes the variable's dataset as long as this, and what names its dimensions with it; `has_places`:
   /// it begins where the mesh begins.
   void grow(Dataset& dataset, const Shape& extents, bool has_places) const;
-  /// Those of all dimensions.
+  /// Those of all dimensions; with the middles of cells whose nodes are in the file.
   std::vector<DimensionName> place_names(const Shape& extents) const;
   std::string name() const { return variable_.name; }
   /// In the group of the store's own tables.
@@ -125,6 +126,7 @@ class Axes {
   std::string wished_name(const TableKind& kind) const;
   Front rows_in_front() const { return has_rows() ? Front::iterations : Front::nothing; }
   void label(Dataset& dataset, const std::vector<std::string>& of_scales) const;
+  std::optional<AxisValues> between(unsigned dimension, hsize_t cells) const;
 
   std::uint32_t number_;
 };

@@ -37,7 +37,20 @@ std::string axis_name(unsigned dimension) { return "leat_axis_" + std::to_string
 
 std::vector<double> AxisValues::values(hsize_t count) const {
   std::vector<double> all(count);
-  for (hsize_t i = 0; i < count; ++i) all[i] = first + static_cast<double>(i) * step;
+  for (hsize_t i = 0; i < count; ++i)
+    all[i] = nodes.empty()          ? first + static_cast<double>(i) * step
+             : i + 1 < nodes.size() ? (nodes[i] + nodes[i + 1]) / 2
+                                    : std::numeric_limits<double>::quiet_NaN();
+  return all;
+}
+
+std::vector<double> AxisValues::bounds(hsize_t count) const {
+  const auto node = [this](hsize_t i) {
+    if (nodes.empty()) return edge.value_or(0) + static_cast<double>(i) * step;
+    return i < nodes.size() ? nodes[i] : std::numeric_limits<double>::quiet_NaN();
+  };
+  std::vector<double> all;
+  for (hsize_t i = 0; i < count; ++i) all.insert(all.end(), {node(i), node(i + 1)});
   return all;
 }
 
@@ -46,14 +59,55 @@ std::uint32_t centering_along(const leat_variable& variable, unsigned d) {
   return own == 0 ? variable.centering : own;
 }
 
+bool has_place(const leat_mesh& mesh) {
+  if (mesh.kind != LEAT_MESH_UNIFORM && mesh.kind != LEAT_MESH_AMR) return true;
+  const auto is_known = [](double number) { return std::isfinite(number); };
+  return std::all_of(mesh.origin, mesh.origin + mesh.dims, is_known) &&
+         std::all_of(mesh.spacing, mesh.spacing + mesh.dims, is_known);
+}
+
+std::size_t meshes_without_place(const leat_run& run) {
+  std::size_t count = 0;
+  for (std::uint64_t i = 0; i < leat_run_mesh_count(&run); ++i)
+    count += has_place(*leat_mesh_at(&run, i)) ? 0 : 1;
+  return count;
+}
+
 std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable& variable,
                                        unsigned d, std::uint32_t centering) {
   const leat_mesh* mesh = leat_variable_mesh(&run, &variable);
   if (!mesh || mesh->kind != LEAT_MESH_UNIFORM || mesh->dims != variable.dims) return {};
+  if (!has_place(*mesh)) return {};
   const unsigned axis = variable.dims - 1 - d;  // x runs along the last dimension
   if (centering == LEAT_UNPLACED) return {};
-  const double to_centre = centering == LEAT_NODAL ? 0 : mesh->spacing[axis] / 2;
-  return AxisValues{mesh->origin[axis] + to_centre, mesh->spacing[axis], mesh->unit, axis};
+  const double origin = mesh->origin[axis], spacing = mesh->spacing[axis];
+  if (centering == LEAT_NODAL) return AxisValues{origin, spacing, mesh->unit, axis, {}, {}, {}, {}};
+  return AxisValues{origin + spacing / 2, spacing, mesh->unit, axis, origin, {}, {}, {}};
+}
+
+const leat_variable* rectilinear_coordinate(const leat_run& run, const leat_variable& variable,
+                                            unsigned d) {
+  const leat_mesh* mesh = leat_variable_mesh(&run, &variable);
+  if (!mesh || mesh->kind != LEAT_MESH_RECTILINEAR || mesh->coordinate_count != variable.dims)
+    return nullptr;
+  const leat_variable& found = variable_at(run, mesh->coordinate[variable.dims - 1 - d]);
+  return found.dims == 1 && !found.time_varying ? &found : nullptr;
+}
+
+std::optional<AxisValues> between_nodes(const leat_run& run, const leat_variable& variable,
+                                        unsigned d, std::vector<double> nodes, hsize_t cells) {
+  const leat_variable* const of = rectilinear_coordinate(run, variable, d);
+  const bool fits =
+      of && cells > 0 && nodes.size() == cells + 1 &&
+      std::all_of(nodes.begin(), nodes.end(), [](double n) { return std::isfinite(n); });
+  if (!fits) return {};
+  AxisValues made;
+  made.unit = of->unit;
+  made.axis = variable.dims - 1 - d;
+  made.nodes = std::move(nodes);
+  made.standard_name = of->standard_name;
+  made.of = of->name;
+  return made;
 }
 
 bool varies_in_shape(const leat_variable& variable, unsigned first) {
@@ -95,8 +149,9 @@ std::vector<std::string> mesh_coordinates(const leat_run& run, const leat_variab
 }
 
 void note_axis(hid_t dataset, unsigned dimension, const AxisValues& axis) {
-  set_attribute(dataset, axis_name(dimension).c_str(),
-                std::vector<double>{axis.first, axis.step, static_cast<double>(axis.axis)});
+  std::vector<double> numbers{axis.first, axis.step, static_cast<double>(axis.axis)};
+  if (axis.edge) numbers.push_back(*axis.edge);
+  set_attribute(dataset, axis_name(dimension).c_str(), numbers);
   set_attribute(dataset, kUnits, axis.unit);
 }
 
@@ -104,9 +159,16 @@ std::optional<AxisValues> noted_axis(hid_t dataset, unsigned dimension) {
   const std::string name = axis_name(dimension);
   if (!has_attribute(dataset, name)) return {};
   std::vector<double> numbers = numbers_attribute(dataset, name.c_str());
-  numbers.resize(3);
-  return AxisValues{numbers[0], numbers[1], text_attribute(dataset, kUnits),
-                    static_cast<unsigned>(numbers[2])};
+  const bool is_of_cells = numbers.size() > 3;
+  numbers.resize(4);
+  return AxisValues{numbers[0],
+                    numbers[1],
+                    text_attribute(dataset, kUnits),
+                    static_cast<unsigned>(numbers[2]),
+                    is_of_cells ? std::optional(numbers[3]) : std::nullopt,
+                    {},
+                    {},
+                    {}};
 }
 
 void remove_noted_axes(hid_t dataset) {

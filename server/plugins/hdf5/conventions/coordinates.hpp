@@ -19,23 +19,42 @@ struct Target;
 // Coordinates of meshes in the form of the CF conventions, so that xarray shows data by place.
 // Source: CF Conventions 1.8, chapter 5, "Coordinate Systems and Domain".
 
-/// Places along one dimension: first + i * step.
+/// Places along one dimension: first + i * step; or the middles of the cells between `nodes`.
 struct AxisValues {
   double first = 0, step = 0;
   std::string unit;
-  unsigned axis = 0;  ///< 0, 1, 2 for x, y, z
+  unsigned axis = 0;           ///< 0, 1, 2 for x, y, z
+  std::optional<double> edge;  ///< of cells that begin at edge + i * step
+  std::vector<double> nodes;   ///< of a rectilinear mesh; then those three count for nothing
+  std::string standard_name;
+  std::string of;  ///< the variable that the nodes are of
 
   bool operator==(const AxisValues&) const = default;
   std::vector<double> values(hsize_t count) const;
+  bool has_bounds() const { return edge || !nodes.empty(); }
+  /// Begin and end of each cell, one cell after the other.
+  std::vector<double> bounds(hsize_t count) const;
 };
 
 /// enum leat_centering, of the values along dimension `d` on a uniform mesh.
 std::uint32_t centering_along(const leat_variable& variable, unsigned d);
 
+/// False of a uniform or amr mesh whose place the simulation has yet to say.
+bool has_place(const leat_mesh& mesh);
+std::size_t meshes_without_place(const leat_run& run);
+
 /// Where the values of a variable lie along its dimension `d`, when it is on a uniform mesh: nodes,
 /// or the centres between them. None where that is not known. `centering`: enum leat_centering.
 std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable& variable,
                                        unsigned d, std::uint32_t centering);
+
+/// The variable that alone has the coordinates along dimension `d` of a variable on a rectilinear mesh, and does not vary in time; null for none.
+const leat_variable* rectilinear_coordinate(const leat_run& run, const leat_variable& variable,
+                                            unsigned d);
+/// Where `cells` values lie along that dimension, when these are the values of that coordinate: between each two of them. None when there is not
+/// one more of them, or some are not known.
+std::optional<AxisValues> between_nodes(const leat_run& run, const leat_variable& variable,
+                                        unsigned d, std::vector<double> nodes, hsize_t cells);
 
 /// Whether the extent of a dimension, from number `first` on, may be another in each block.
 bool varies_in_shape(const leat_variable& variable, unsigned first = 0);
@@ -57,7 +76,7 @@ std::string axis_of(const leat_run& run, const leat_variable& variable);
 std::vector<std::string> mesh_coordinates(const leat_run& run, const leat_variable& variable);
 
 /// What the mesh says of the dimensions of a global array, kept in the parts for their view: an
-/// attribute "leat_axis_<d>" for each, {first, step, axis}, and "leat_axis_units".
+/// attribute "leat_axis_<d>" for each, {first, step, axis}, with the edge behind where it has one, and "leat_axis_units".
 void note_axis(hid_t dataset, unsigned dimension, const AxisValues& axis);
 std::optional<AxisValues> noted_axis(hid_t dataset, unsigned dimension);
 /// From what has been copied with all other attributes.

@@ -38,7 +38,11 @@ Dataset make_axis(hid_t file, const std::string& name, hsize_t length, bool grow
   if (!scale.is_new()) return scale;
   make_scale(scale.id(), name);
   if (!values.unit.empty()) set_attribute(scale.id(), "units", values.unit);
-  set_attribute(scale.id(), "long_name", "place along " + std::string(1, "XYZ"[values.axis]));
+  set_attribute(scale.id(), "long_name",
+                values.of.empty() ? "place along " + std::string(1, "XYZ"[values.axis])
+                                  : "middle of the cells between " + values.of);
+  if (!values.standard_name.empty())
+    set_attribute(scale.id(), "standard_name", values.standard_name);
   const std::string axis = cf_axis(values.axis);
   if (!axis.empty()) set_attribute(scale.id(), "axis", axis);
   scale.write({0}, {length}, values.values(length).data());
@@ -154,7 +158,25 @@ Dataset& DimensionScales::scale_for(const DimensionName& wish) {
                              : make_dimension(file_, name, length, wish.grows);
   all.push_back({wish.grows ? H5S_UNLIMITED : length, wish.values, false,
                  std::make_unique<Dataset>(std::move(made))});
-  return *all.back().dataset;
+  Dataset& scale = *all.back().dataset;
+  if (wish.values && wish.values->has_bounds()) make_bounds(&all.back());
+  return scale;
+}
+
+// Source: CF Conventions 1.8, section 7.1, "Cell Boundaries".
+void DimensionScales::make_bounds(Scale* scale) {
+  Dataset& of = *scale->dataset;
+  const hsize_t length = of.extents()[0];
+  const bool grows = of.may_grow(0);
+  DatasetPlan plan{{length, 2}, {grows, false}, {}, {}, {}};
+  if (grows) plan.chunk = {kScaleChunk / 2, 2};
+  scale->bounds = std::make_unique<Dataset>(file_, take_new_name(of.name() + kBoundsSuffix),
+                                            H5T_NATIVE_DOUBLE, plan);
+  Dataset& bounds = *scale->bounds;
+  bounds.attach_scale(0, of);
+  if (length > 0) bounds.write({0, 0}, {length, 2}, scale->values->bounds(length).data());
+  set_attribute(of.id(), "bounds", bounds.name());
+  name(bounds, 1, {"bnds", 2});
 }
 
 void DimensionScales::rename_outgrown(Dataset& dataset, std::size_t d, DimensionName wish) {
@@ -168,6 +190,10 @@ void DimensionScales::rename_outgrown(Dataset& dataset, std::size_t d, Dimension
 void DimensionScales::Scale::fill() {
   const hsize_t length = dataset->extents()[0];
   if (values && filled < length) dataset->write({0}, {length}, values->values(length).data());
+  if (bounds && filled < length) {
+    bounds->grow_to({length, 2});
+    bounds->write({0, 0}, {length, 2}, values->bounds(length).data());
+  }
   filled = length;
 }
 
@@ -218,6 +244,10 @@ Dataset& DimensionScales::known_scale(const std::string& there, const DimensionN
   const bool grows = scale->may_grow(0) && !is_variable;
   all.push_back({grows ? H5S_UNLIMITED : length_at_first(*scale), wish.values, is_variable,
                  std::move(scale)});
+  const Dataset& known = *all.back().dataset;
+  if (const std::string bounds = text_attribute(known.id(), "bounds", "");
+      grows && wish.values && !bounds.empty())
+    all.back().bounds = std::make_unique<Dataset>(file_, bounds);
   return *all.back().dataset;
 }
 

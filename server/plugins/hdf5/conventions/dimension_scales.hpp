@@ -79,6 +79,7 @@ class DimensionScales {
     std::optional<AxisValues> values;
     bool is_variable;
     std::unique_ptr<Dataset> dataset;
+    std::unique_ptr<Dataset> bounds{};       // of its cells; none where they are not known
     hsize_t filled = dataset->extents()[0];  // so many values are in the file, where there are any
 
     bool fits(const DimensionName& wish) const;
@@ -87,6 +88,7 @@ class DimensionScales {
 
   Scale* known(const DimensionName& wish);
   Dataset& scale_for(const DimensionName& wish);
+  void make_bounds(Scale* scale);
   std::string name_of_rows();
   std::string path_of(haddr_t scale);
   Dataset& known_scale(const std::string& there, const DimensionName& wish);

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "lib/model/seen_fields.hpp"
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kName[] = "leat_run";
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int kFormat = 1;  // of the text; one that is only added to keeps its number
 
 // What has its default is left out: thousands of variables are described.
@@ -78,8 +81,11 @@ json to_json(const leat_mesh& mesh) {
   json to{{"name", mesh.name}, {"kind", mesh.kind}, {"dims", mesh.dims}};
   model::each_seen_field_of_Mesh(PutField{&to}, mesh);
   if (mesh.kind == LEAT_MESH_UNIFORM || mesh.kind == LEAT_MESH_AMR) {
-    to["origin"] = std::vector<double>(mesh.origin, mesh.origin + mesh.dims);
-    to["spacing"] = std::vector<double>(mesh.spacing, mesh.spacing + mesh.dims);
+    // Without, nobody has said so far where it lies.
+    if (has_place(mesh)) {
+      to["origin"] = std::vector<double>(mesh.origin, mesh.origin + mesh.dims);
+      to["spacing"] = std::vector<double>(mesh.spacing, mesh.spacing + mesh.dims);
+    }
     if (mesh.kind == LEAT_MESH_AMR) to["ratio"] = mesh.ratio;
     if (mesh.kind == LEAT_MESH_AMR) put(&to, "levels", mesh.levels, 0);
     return to;
@@ -209,6 +215,8 @@ struct DescribedRun::Reader {
     model::each_seen_field_of_Mesh(TakeField{*this, from}, made);
     made.kind = from.at("kind");
     made.dims = std::min(from.at("dims").get<std::uint32_t>(), 3u);
+    std::fill(std::begin(made.origin), std::end(made.origin), kUnknown);
+    std::fill(std::begin(made.spacing), std::end(made.spacing), kUnknown);
     copy_list(from.value("origin", json::array()), made.origin);
     copy_list(from.value("spacing", json::array()), made.spacing);
     made.coordinate_count = copy_list(from.value("coordinates", json::array()), made.coordinate);

@@ -89,13 +89,17 @@ std::string numbers_in_words(const double* numbers, std::uint32_t count) {
   return "(" + leat::joined(all, ", ") + ")";
 }
 
+// Of a mesh whose place the simulation says it is compared when that has said it: differences_of_places().
+Facts place_of(const leat_mesh& mesh) {
+  return {{"origin", numbers_in_words(mesh.origin, mesh.dims)},
+          {"spacing", numbers_in_words(mesh.spacing, mesh.dims)}};
+}
+
 Facts facts_of(const leat_run& run, const leat_mesh& mesh) {
   Facts facts{{"type", kind_name(mesh.kind)},
               {"axes", std::to_string(mesh.dims)},
               {"unit", in_quotes(mesh.unit)}};
   if (mesh.kind == LEAT_MESH_UNIFORM || mesh.kind == LEAT_MESH_AMR) {
-    facts.emplace_back("origin", numbers_in_words(mesh.origin, mesh.dims));
-    facts.emplace_back("spacing", numbers_in_words(mesh.spacing, mesh.dims));
     facts.emplace_back("ratio",
                        mesh.kind == LEAT_MESH_AMR ? std::to_string(mesh.ratio) : std::string());
     return facts;
@@ -120,13 +124,14 @@ Facts facts_of_time(const leat_run& run) {
 }
 
 // What `whose` is: "variable "t": ".
-void compare(const std::string& whose, const Facts& file, const Facts& xml, Differences* to) {
+void compare(const std::string& whose, const Facts& file, const Facts& xml, Differences* to,
+             const char* where = "the XML") {
   for (const auto& [what, value] : file) {
     const auto same = std::find_if(
         xml.begin(), xml.end(), [&, &name = what](const auto& fact) { return fact.first == name; });
     const std::string now = same == xml.end() ? "none" : same->second;
     if (now != value)
-      to->push_back(whose + what + " is " + value + " in the file, and " + now + " in the XML");
+      to->push_back(whose + what + " is " + value + " in the file, and " + now + " in " + where);
   }
 }
 
@@ -209,6 +214,21 @@ void compare_methods(hid_t file, const leat_run& run, Differences* to) {
   }
 }
 
+// Of meshes of the same name that have a place in both.
+void compare_places(const leat_run& file, const leat_run& run, Differences* to) {
+  for (std::uint64_t i = 0; i < leat_run_mesh_count(&run); ++i) {
+    const leat_mesh& now = *leat_mesh_at(&run, i);
+    if (now.kind != LEAT_MESH_UNIFORM && now.kind != LEAT_MESH_AMR) continue;
+    for (std::uint64_t k = 0; k < leat_run_mesh_count(&file); ++k) {
+      const leat_mesh& before = *leat_mesh_at(&file, k);
+      if (std::strcmp(before.name, now.name) == 0 && before.kind == now.kind &&
+          before.dims == now.dims && has_place(before) && has_place(now))
+        compare("mesh " + in_quotes(now.name) + ": ", place_of(before), place_of(now), to,
+                "this run");
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> differences(hid_t file, const leat_run& run) {
@@ -223,14 +243,16 @@ std::vector<std::string> differences(hid_t file, const leat_run& run) {
   Differences all;
   compare("variable ", variables_of(before.run()), variables_of(run), &all);
   compare("mesh ", meshes_of(before.run()), meshes_of(run), &all);
+  compare_places(before.run(), run, &all);
   compare("", facts_of_time(before.run()), facts_of_time(run), &all);
   if (all.empty()) compare_methods(file, run, &all);
   return all;
 }
 
-std::vector<std::string> differences(const StoredRows& stored, const leat_run& run,
+std::vector<std::string> differences(hid_t file, const StoredRows& stored, const leat_run& run,
                                      const leat_iteration_data& first) {
   Differences all;
+  compare_places(DescribedRun(file).run(), run, &all);
   std::map<std::uint32_t, Shape> globals;
   for (const leat_block& block : Blocks(first)) {
     const leat_variable& variable = *leat_variable_at(&run, block.variable);
@@ -245,14 +267,14 @@ std::vector<std::string> differences(const StoredRows& stored, const leat_run& r
                     listed(global) + " in this run");
   }
   if (stored.iterations().empty()) return all;
-  std::vector<Named> file, xml;
+  std::vector<Named> stored_ones, xml;
   for (const StoredRows::Parameter& each : stored.parameters())
-    file.push_back({each.name, {{"type", type_name(each.type)}}});
+    stored_ones.push_back({each.name, {{"type", type_name(each.type)}}});
   for (std::uint64_t i = 0; i < first.parameter_count; ++i) {
     const leat_parameter& each = *leat_parameter_at(&first, i);
     xml.push_back({each.name, {{"type", type_name(each.type)}}});
   }
-  compare("parameter ", file, xml, &all);
+  compare("parameter ", stored_ones, xml, &all);
   return all;
 }
 

@@ -14,8 +14,8 @@ namespace leat::hdf5 {
 /// What makes a file of an earlier run none that `run` can go on in: variables, meshes, time. All of it; none: it can.
 std::vector<std::string> differences(hid_t file, const leat_run& run);
 
-/// The same of what is known with the first iteration only: global extents, parameters.
-std::vector<std::string> differences(const StoredRows& stored, const leat_run& run,
+/// The same of what is known with the first iteration only: where meshes lie, global extents, parameters.
+std::vector<std::string> differences(hid_t file, const StoredRows& stored, const leat_run& run,
                                      const leat_iteration_data& first);
 
 /// "cannot append to run.h5, it is of another model: ...": all of them, a line each.

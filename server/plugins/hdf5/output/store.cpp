@@ -13,6 +13,7 @@
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/ledger.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/output/filter_errors.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
@@ -70,6 +71,7 @@ Store::Store(const leat_run& run, Host host, OutputFile output, const std::strin
 }
 
 void Store::open() {
+  unplaced_ = meshes_without_place(run_);
   awaits_first_ = output_.is_earlier();
   if (awaits_first_) return begin_as_earlier();
   if (output_.continues()) continue_file();
@@ -179,6 +181,7 @@ void Store::iteration(const leat_iteration_data& data) {
   try {
     expect_room_for(open_->scales.iteration(), data.iteration);
     reserve_room(disk_.get(), data);
+    describe_places();
     open_->expect(data);
     begin_blocks(open_->target, sound, open_->rows, data.iteration, open_->pending);
   } catch (const std::exception& e) {
@@ -195,6 +198,13 @@ void Store::iteration(const leat_iteration_data& data) {
     add_error(&errors, e.what());
   }
   if (!errors.empty()) throw std::runtime_error(what + errors);
+}
+
+// What parameters say of where meshes lie is known with the first iteration. What the file says already stays.
+void Store::describe_places() {
+  const std::size_t unplaced = meshes_without_place(run_);
+  if (std::exchange(unplaced_, unplaced) == unplaced) return;
+  if (meshes_without_place(DescribedRun(root_).run()) > unplaced) describe_run_anew(root_, run_);
 }
 
 // Returns what went wrong.

@@ -93,6 +93,7 @@ class Store {
   std::string write_variable(SoundBlocks* blocks);
   void grow_variables();
   void settle_masks();
+  void describe_places();
   void finish_row(const leat_iteration_data& data, bool whole);
   // Nobody sees a draft before it is finished: it is committed once.
   void stage() {
@@ -125,6 +126,7 @@ class Store {
   bool awaits_first_ = false;                 // the file is an earlier run's, and not open yet
   std::optional<AppendAgreement> agreement_;  // of several servers that do so
   std::optional<std::int64_t> first_;         // iteration of this run in it
+  std::size_t unplaced_ = 0;                  // meshes whose place is yet to be said
 };
 
 }  // namespace leat::hdf5

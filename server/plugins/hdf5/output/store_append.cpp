@@ -124,7 +124,7 @@ void Store::expect_to_go_on(std::int64_t first, const leat_iteration_data* data)
   expect_others(first);
   if (!data) return;
   const Id file = open_of_leat(output_.path());
-  const std::vector<std::string> all = differences(StoredRows(file, run_), run_, *data);
+  const std::vector<std::string> all = differences(file, StoredRows(file, run_), run_, *data);
   if (!all.empty()) throw std::runtime_error(refusal(output_.path(), all));
 }
 
@@ -133,7 +133,7 @@ hsize_t Store::keep_rows_before(std::int64_t first, const leat_iteration_data* d
   const Id file = open_of_leat(output_.path());
   StoredRows stored(file, run_);
   if (data) {
-    const std::vector<std::string> all = differences(stored, run_, *data);
+    const std::vector<std::string> all = differences(file, stored, run_, *data);
     if (!all.empty()) throw std::runtime_error(refusal(output_.path(), all));
   }
   const auto is_kept = [first](std::int64_t iteration) { return iteration < first; };

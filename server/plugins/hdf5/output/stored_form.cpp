@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 #include "server/plugins/hdf5/arrays/blocks.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
@@ -48,6 +50,12 @@ StoredForm::StoredForm(const leat_run& run, bool has_errors) : given_(run), run_
   }
   for (auto& [number, changed] : changed_)
     if (has_errors) add_errors_of(number);
+  for (std::uint64_t i = 0; i < leat_run_mesh_count(&run); ++i)
+    meshes_.push_back(copy_of(*leat_mesh_at(&run, i)));
+  if (!meshes_.empty()) {
+    run_.meshes = meshes_.data();
+    run_.mesh_stride = sizeof(leat_mesh);
+  }
   run_.variables = variables_.data();
   run_.variable_count = variables_.size();
   run_.variable_stride = sizeof(leat_variable);
@@ -93,7 +101,17 @@ void StoredForm::add_errors_of(std::uint32_t number) {
   variables_.push_back(errors);
 }
 
+void StoredForm::place_meshes(const leat_iteration_data& data) {
+  for (std::size_t i = 0; i < meshes_.size(); ++i) {
+    if (has_place(meshes_[i])) continue;
+    const leat_mesh& now = *leat_iteration_mesh(&given_, &data, i);
+    std::copy(now.origin, now.origin + std::size(now.origin), meshes_[i].origin);
+    std::copy(now.spacing, now.spacing + std::size(now.spacing), meshes_[i].spacing);
+  }
+}
+
 const leat_iteration_data& StoredForm::of(const leat_iteration_data& data) {
+  place_meshes(data);
   if (changed_.empty()) return data;
   data_ = copy_of(data);
   blocks_.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run as files have it: variables that are stored as something else (lib/base/stored_as.hpp) have the type of that, and blocks with such
+// The run as files have it. Its meshes lie where the first iteration says that has a place for them: a file has one of each. Variables that are stored as something else (lib/base/stored_as.hpp) have the type of that, and blocks with such
 // values. What writes files knows nothing of it.
 //
 // Beside such a variable, and one whose filter loses something, stands another one, "<variable>_error": a number for each iteration, the
@@ -24,7 +24,7 @@ class StoredForm {
   StoredForm(const leat_run& run, bool has_errors);
   StoredForm(const StoredForm&) = delete;
 
-  const leat_run& run() const { return changed_.empty() ? given_ : run_; }
+  const leat_run& run() const { return run_; }
   /// Valid until the next call.
   const leat_iteration_data& of(const leat_iteration_data& data);
 
@@ -35,6 +35,7 @@ class StoredForm {
     std::int64_t error_at = -1;  // number of the variable of its errors
   };
 
+  void place_meshes(const leat_iteration_data& data);
   void change(std::uint32_t number);
   void add_errors_of(std::uint32_t number);
   std::string free_name(std::string wished) const;
@@ -44,6 +45,7 @@ class StoredForm {
   const leat_run& given_;
   leat_run run_{};
   std::vector<leat_variable> variables_;
+  std::vector<leat_mesh> meshes_;
   std::deque<std::string> texts_;
   std::deque<std::vector<leat_option>> options_;
   std::map<std::uint32_t, Changed> changed_;  // by number of the variable

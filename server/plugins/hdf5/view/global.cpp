@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variables with a global shape: one array out of the sub-arrays of all parts.
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -342,6 +344,33 @@ void add_shapes(View& view, const ViewedVariable& variable, const std::vector<Sh
                   {{view.scales.in_own_group(variable.name + "_global_dim"), first.size()}});
 }
 
+// Of one dimension, NaN where nobody has written.
+std::vector<double> values_in_line(const ViewedVariable& variable, const VirtualPlan& plan) {
+  std::vector<double> values(plan.extents[0], std::numeric_limits<double>::quiet_NaN());
+  for (const Mapping& each : plan.mappings) {
+    const hsize_t begin = each.to[0], count = each.to_count[0];
+    if (begin > values.size() || count > values.size() - begin) continue;
+    read_part(variable.in_part[each.part], H5T_NATIVE_DOUBLE, each.from, each.from_count,
+              values.data() + begin, "cannot read " + variable.name);
+  }
+  return values;
+}
+
+constexpr hsize_t kMostNodes = 1 << 24;  // kept in memory
+
+std::optional<AxisValues> axis_between_nodes(const View& view, const ViewedVariable& variable,
+                                             unsigned d, hsize_t cells) {
+  for (std::uint64_t i = 0; view.run && i < view.run->variable_count; ++i) {
+    const leat_variable& described = *leat_variable_at(view.run, i);
+    if (variable.name != described.name || d >= described.dims) continue;
+    const leat_variable* const of = rectilinear_coordinate(*view.run, described, d);
+    const auto known = of ? view.nodes.find(of->name) : view.nodes.end();
+    if (known == view.nodes.end()) return {};
+    return between_nodes(*view.run, described, d, known->second, cells);
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_global(View& view, const ViewedVariable& variable) {
@@ -370,6 +399,8 @@ void add_global(View& view, const ViewedVariable& variable) {
     plan.mappings.push_back(
         mapping_of(box, variable.constant, has_slots(variable.in_part[box.part])));
   create_virtual(view.file, plan, variable.like());
+  if (variable.constant && dims == 1 && extents[0] <= kMostNodes)
+    view.nodes[variable.name] = values_in_line(variable, plan);
   Dataset made(view.file, variable.name);
   remove_attribute(made.id(), "leat_patches");
   remove_noted_axes(made.id());
@@ -380,6 +411,8 @@ void add_global(View& view, const ViewedVariable& variable) {
   for (unsigned d = 0; d < dims; ++d) {
     names.push_back({own[d], first[d]});
     names.back().values = noted_axis(variable.like(), d);
+    if (!names.back().values && extents[d] == first[d])
+      names.back().values = axis_between_nodes(view, variable, d, first[d]);
     names.back().grows = !names.back().values && extents[d] != first[d];
   }
   name_dimensions(view, variable.name, !variable.constant, names, own);

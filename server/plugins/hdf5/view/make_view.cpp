@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <memory>
 
 #include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/blocks.hpp"
@@ -104,11 +106,14 @@ namespace fs = std::filesystem;
 
 constexpr int kMostTries = 20;
 
-bool is_coordinate(const ViewedVariable& variable) {
+// As the nodes along an axis of a rectilinear mesh are.
+bool is_line(const ViewedVariable& variable) {
   if (!is_array(variable) || !variable.constant) return false;
-  const std::size_t dims =
-      extents_of(variable.like()).size() - (has_slots(variable.like()) ? 1 : 0);
-  return dims == 1 && own_dimensions(variable, 1)[0] == variable.name;
+  return extents_of(variable.like()).size() - (has_slots(variable.like()) ? 1 : 0) == 1;
+}
+
+bool is_coordinate(const ViewedVariable& variable) {
+  return is_line(variable) && own_dimensions(variable, 1)[0] == variable.name;
 }
 
 // Another part of the same server.
@@ -159,7 +164,7 @@ std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
   // What gives dimensions their coordinates comes before what only names them.
   const auto order = [](const ViewedVariable& v) {
     const bool is_on_mesh = noted_axis(v.like(), 0).has_value();
-    return std::pair(is_coordinate(v) ? 0 : is_on_mesh ? 1 : 2, v.number);
+    return std::pair(is_coordinate(v) || is_line(v) ? 0 : is_on_mesh ? 1 : 2, v.number);
   };
   std::stable_sort(all.begin(), all.end(), [&](const ViewedVariable& a, const ViewedVariable& b) {
     return order(a) < order(b);
@@ -239,6 +244,14 @@ void add_variable(View& view, const ViewedVariable& variable) {
   set_attribute(open_dataset(view.file, variable.name), kLeftOut, lines_of(variable.left_out));
 }
 
+std::unique_ptr<DescribedRun> described_in(hid_t file) {
+  try {
+    return std::make_unique<DescribedRun>(file);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
 // Returns what it does not show.
 std::vector<std::string> fill(hid_t file, const std::vector<Part>& parts,
                               const std::vector<std::string>& files) {
@@ -253,7 +266,10 @@ std::vector<std::string> fill(hid_t file, const std::vector<Part>& parts,
     names.insert(name);
   DimensionScales scales(file, names);
   MergedTables tables(parts, variables);
-  View view{file, parts, files, rows, scales, coordinate_of_rows(like.file), tables, {}};
+  const std::unique_ptr<DescribedRun> run = described_in(like.file);
+  View view{file,   parts,  files,
+            rows,   scales, coordinate_of_rows(like.file),
+            tables, {},     run ? &run->run() : nullptr};
   view.done.insert({like.iteration_name, like.rows_name, like.complete_name});
   write_flags(view, like.complete_name, scales.take_name(scales.in_own_group("iteration_complete")),
               rows.complete());

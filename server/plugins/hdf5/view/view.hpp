@@ -85,6 +85,9 @@ struct View {
   std::string time;            ///< the coordinate of iterations; "" for none
   MergedTables& tables;        ///< of blocks
   std::set<std::string> done;  ///< datasets of the parts that the view has, or needs not
+  const leat_run* run;         ///< as the parts describe it; null where they do not
+  /// What the view has by now of coordinates of one dimension that do not vary in time, by name.
+  std::map<std::string, std::vector<double>> nodes{};
 };
 
 /// One variable in the parts.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/vtkhdf/amr_boxes.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
@@ -315,7 +316,7 @@ class AmrMesh : public Mesh {
   AmrMesh(const Target& target, const Host& host, std::uint32_t number)
       : Mesh(target, host, number), patches_(target, mesh_) {}
 
-  bool is_ready() override { return patches_.is_there(); }
+  bool is_ready() override { return has_place(mesh_) && patches_.is_there(); }
 
  protected:
   const char* type() const override { return "OverlappingAMR"; }

@@ -68,6 +68,7 @@ class ImageMesh : public Mesh {
   using Mesh::Mesh;
 
   bool is_ready() override {
+    if (!has_place(mesh_)) return false;
     for (const std::uint32_t i : variables_on(target_.run, mesh_)) {
       const leat_variable& variable = *leat_variable_at(&target_.run, i);
       if (!why_vtk_cannot(variable).empty() || varies_in_shape(variable)) continue;

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "server/plugins/hdf5/base/files.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 
@@ -65,6 +67,12 @@ VtkHdf::VtkHdf(const vtk::Target& target, const Host& host) : target_(target), h
         make && !vtk::variables_on(run, *mesh).empty())
       meshes_.push_back(make(target, host, i));
   }
+  if (meshes_without_place(run) == 0) go_on();
+}
+
+// With what is in the file. Where the simulation says where meshes lie, it is known with the first iteration.
+void VtkHdf::go_on() {
+  if (std::exchange(has_gone_on_, true)) return;
   try {
     is_collection_ = is_in(target_.file, std::string(kRoot) + "/Assembly");
     resume();
@@ -115,6 +123,7 @@ void VtkHdf::add(hsize_t row, const leat_iteration_data& data,
 }
 
 void VtkHdf::finish() {
+  go_on();
   try {
     for (const auto& mesh : meshes_) {
       if (mesh->is_open()) mesh->finish();
@@ -125,6 +134,7 @@ void VtkHdf::finish() {
 }
 
 void VtkHdf::add(const std::vector<vtk::Step>& more) {
+  go_on();
   std::vector<vtk::Step> steps = steps_;
   steps.insert(steps.end(), more.begin(), more.end());
   leave_out_of_collections();

@@ -41,6 +41,7 @@ class VtkHdf {
   bool is_of_a_mesh(std::uint32_t variable) const;
 
  private:
+  void go_on();
   void resume();
   bool is_shown_as(const vtk::Mesh& mesh, const std::string& group) const;
   void for_each_mesh(const std::function<void(vtk::Mesh*)>& what);
@@ -54,7 +55,7 @@ class VtkHdf {
 
   vtk::Target target_;
   Host host_;
-  bool is_collection_ = false;
+  bool is_collection_ = false, has_gone_on_ = false;
   std::vector<std::unique_ptr<vtk::Mesh>> meshes_;
   std::vector<vtk::Step> steps_;
   std::set<std::string> reported_;
