@@ -34,7 +34,7 @@ double computed(const ArrayNode& node, double x, double y, double z) {
   return kUnknown;
 }
 
-double value_of(const ArrayExpression& expression, const std::vector<double>& inputs) {
+double scalar_value(const ArrayExpression& expression, const std::vector<double>& inputs) {
   std::vector<double> values;
   for (const ArrayNode& node : expression.nodes)
     values.push_back(node.op == ArrayOp::input
@@ -45,7 +45,7 @@ double value_of(const ArrayExpression& expression, const std::vector<double>& in
   return values[expression.result];
 }
 
-std::string number_text(double number) {
+std::string decimal_text(double number) {
   char text[32];
   std::snprintf(text, sizeof text, "%.10g", number);
   return text;
@@ -67,11 +67,11 @@ std::string set_number(const Model& model, const MeshNumber& number,
       return title_of(number) + " needs " + model.parameters[each].name + ", which has no value";
     inputs.push_back(as_real(values[each]));
   }
-  const double value = value_of(number.expression, inputs);
+  const double value = scalar_value(number.expression, inputs);
   if (!std::isfinite(value))
-    return title_of(number) + " is " + number_text(value) + ", which is no place";
+    return title_of(number) + " is " + decimal_text(value) + ", which is no place";
   if (number.is_spacing && value <= 0)
-    return title_of(number) + " is " + number_text(value) +
+    return title_of(number) + " is " + decimal_text(value) +
            ": the distance of nodes must be more than 0";
   (number.is_spacing ? to->spacing : to->origin)[number.axis] = value;
   return "";

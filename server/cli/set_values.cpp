@@ -19,7 +19,7 @@ using Kind = model::ParameterKind;
 Error wrong_words(std::string message) { return Error{Status::ERROR_ARGUMENT, std::move(message)}; }
 
 template <class Number>
-std::optional<Number> number_in(const std::string& text) {
+std::optional<Number> parsed_number(const std::string& text) {
   Number number = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -31,12 +31,12 @@ Result<ParameterValue> value_in(const std::string& text, const model::Parameter&
                                 const std::string& said) {
   switch (parameter.kind) {
     case Kind::integer:
-      if (const std::optional<std::int64_t> number = number_in<std::int64_t>(text))
+      if (const std::optional<std::int64_t> number = parsed_number<std::int64_t>(text))
         return ParameterValue(*number);
       return wrong_words("--set " + said + ": expected name=value with a whole number, like " +
                          parameter.name + "=256");
     case Kind::real:
-      if (const std::optional<double> number = number_in<double>(text))
+      if (const std::optional<double> number = parsed_number<double>(text))
         return ParameterValue(*number);
       return wrong_words("--set " + said + ": expected name=value with a number, like " +
                          parameter.name + "=0.25");

@@ -30,7 +30,7 @@ def test_a_uniform_mesh_gives_centres_and_nodes(tmp_path, engine):
     with opened(tmp_path, engine) as ds:
         assert ds.zonal.dims == ("iteration", "y", "x") and ds.bare.dims == ds.one.dims == ds.zonal.dims
         assert ds.x.values.tolist() == [1.25, 1.75, 2.25, 2.75] and ds.y.values.tolist() == [-1.875, -1.625, -1.375]
-        assert ds.x.attrs == {"units": "m", "axis": "X", "long_name": "place along X"} and ds.y.attrs["axis"] == "Y"
+        assert ds.x.attrs == {"units": "m", "axis": "X", "long_name": "place along X", "bounds": "x_bnds"} and ds.y.attrs["axis"] == "Y"
         assert ds[ds.nodal.dims[2]].values.tolist() == [1, 1.5, 2, 2.5, 3] and len(ds[ds.nodal.dims[1]]) == 4
         assert same_bits(ds.zonal.sel(x=1.3, y=-1.4, method="nearest").values, np.array([array((3, 4), "f8", r)[2, 0] for r in (0, 1)]))
 

@@ -69,7 +69,7 @@ def test_a_size_that_is_neither_has_no_coordinate_and_is_said(tmp_path):
     said = 'variable "w" has 7 values along "x_other", and its mesh "plate" has 4 cells there, as "T" says: 4 values lie at the'
     checked = subprocess.run([BUILD / "bin/leat", "check", run.config], cwd=tmp_path, capture_output=True, text=True)
     assert checked.returncode == 0 and said in " ".join(checked.stderr.split()), checked.stderr
-    assert said in run.log() and "SEEN ['iteration', 'x', 'y']" in run.log(), run.log()
+    assert said in run.log() and "SEEN ['iteration', 'x', 'x_bnds', 'y', 'y_bnds']" in run.log(), run.log()
     with xr.open_dataset(tmp_path / "run.h5", engine="h5netcdf") as ds:
         assert set(ds.coords) == {"iteration", "x", "y"} and ds.w.dims == ("iteration", "y", "x_other")
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-_UNIFORM, _AMR = 1, 6
+_UNIFORM = 1
 _CURVES = (2, 3)  # rectilinear, curvilinear: each variable of coordinates has dimensions of the data
+_AMR = 6
 _NODAL, _UNPLACED = 2, 3
 _ANY = object()   # places of a coordinate variable, which are what they are
 ITERATION = {"long_name": "number of the simulation's iteration", "units": "1"}

@@ -176,7 +176,12 @@ void DimensionScales::make_bounds(Scale* scale) {
   bounds.attach_scale(0, of);
   if (length > 0) bounds.write({0, 0}, {length, 2}, scale->values->bounds(length).data());
   set_attribute(of.id(), "bounds", bounds.name());
-  name(bounds, 1, {"bnds", 2});
+  const DimensionName two{"bnds", 2};
+  const bool is_from_before = !known(two) && taken_.count(two.name) == 0 &&
+                              is_dataset(file_, two.name) &&
+                              is_scale(open_dataset(file_, two.name));
+  if (is_from_before) known_scale(two.name, two);
+  name(bounds, 1, two);
 }
 
 void DimensionScales::rename_outgrown(Dataset& dataset, std::size_t d, DimensionName wish) {

@@ -90,7 +90,7 @@ std::string numbers_in_words(const double* numbers, std::uint32_t count) {
 }
 
 // Of a mesh whose place the simulation says it is compared when that has said it: differences_of_places().
-Facts place_of(const leat_mesh& mesh) {
+Facts facts_of_place(const leat_mesh& mesh) {
   return {{"origin", numbers_in_words(mesh.origin, mesh.dims)},
           {"spacing", numbers_in_words(mesh.spacing, mesh.dims)}};
 }
@@ -223,8 +223,8 @@ void compare_places(const leat_run& file, const leat_run& run, Differences* to) 
       const leat_mesh& before = *leat_mesh_at(&file, k);
       if (std::strcmp(before.name, now.name) == 0 && before.kind == now.kind &&
           before.dims == now.dims && has_place(before) && has_place(now))
-        compare("mesh " + in_quotes(now.name) + ": ", place_of(before), place_of(now), to,
-                "this run");
+        compare("mesh " + in_quotes(now.name) + ": ", facts_of_place(before), facts_of_place(now),
+                to, "this run");
     }
   }
 }
