@@ -215,7 +215,7 @@ void compare_methods(hid_t file, const leat_run& run, Differences* to) {
 }
 
 // Of meshes of the same name that have a place in both.
-void compare_places(const leat_run& file, const leat_run& run, Differences* to) {
+void compare_places(const leat_run& file, const leat_run& run, const char* where, Differences* to) {
   for (std::uint64_t i = 0; i < leat_run_mesh_count(&run); ++i) {
     const leat_mesh& now = *leat_mesh_at(&run, i);
     if (now.kind != LEAT_MESH_UNIFORM && now.kind != LEAT_MESH_AMR) continue;
@@ -224,7 +224,7 @@ void compare_places(const leat_run& file, const leat_run& run, Differences* to) 
       if (std::strcmp(before.name, now.name) == 0 && before.kind == now.kind &&
           before.dims == now.dims && has_place(before) && has_place(now))
         compare("mesh " + in_quotes(now.name) + ": ", facts_of_place(before), facts_of_place(now),
-                to, "this run");
+                to, where);
     }
   }
 }
@@ -243,7 +243,7 @@ std::vector<std::string> differences(hid_t file, const leat_run& run) {
   Differences all;
   compare("variable ", variables_of(before.run()), variables_of(run), &all);
   compare("mesh ", meshes_of(before.run()), meshes_of(run), &all);
-  compare_places(before.run(), run, &all);
+  compare_places(before.run(), run, "the XML", &all);
   compare("", facts_of_time(before.run()), facts_of_time(run), &all);
   if (all.empty()) compare_methods(file, run, &all);
   return all;
@@ -252,7 +252,7 @@ std::vector<std::string> differences(hid_t file, const leat_run& run) {
 std::vector<std::string> differences(hid_t file, const StoredRows& stored, const leat_run& run,
                                      const leat_iteration_data& first) {
   Differences all;
-  compare_places(DescribedRun(file).run(), run, &all);
+  compare_places(DescribedRun(file).run(), run, "this run", &all);
   std::map<std::uint32_t, Shape> globals;
   for (const leat_block& block : Blocks(first)) {
     const leat_variable& variable = *leat_variable_at(&run, block.variable);
