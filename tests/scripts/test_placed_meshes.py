@@ -107,6 +107,8 @@ def test_what_makes_no_place_is_said_and_data_are_stored(tmp_path, more, words):
     assert run.log().count("nobody knows") == 1 and "leat_set_double" in run.log()
     with h5py.File(tmp_path / "run.h5") as file:
         assert same_bits(file["t"][1], values(1)) and "VTKHDF" not in file and "x_bnds" not in file
+    said = subprocess.run([BUILD / "bin/leat", "xdmf", "run.h5"], cwd=tmp_path, capture_output=True, text=True)
+    assert "the parameters that say where it lies had no value" in said.stdout + said.stderr and "Traceback" not in said.stderr, said
     with leat.open(tmp_path / "run.h5") as stored:
         assert stored.meshes["plate"].is_unplaced and same_bits(stored[1]["t"], values(1))
 

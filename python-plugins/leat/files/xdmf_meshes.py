@@ -102,6 +102,8 @@ class GridMesh(Mesh):
 
     def __init__(self, stored, number, left_out):
         super().__init__(stored, number, left_out)
+        if self.mesh.is_unplaced:
+            raise CannotRead("the parameters that say where it lies had no value")
         self.is_line, self.is_uniform = self.dims == 1, self.kind == UNIFORM
         self.is_flat = self.dims == 2 and self.kind != CURVILINEAR
         self.nodes = () if self.is_uniform else self._nodes_of_axes()  # z, y, x, as variables have them
