@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | report | lint | ls |
-xdmf | plan | predict | pretend | dash | graph | fields | trace | xios [arguments].
+model | xdmf | plan | predict | pretend | dash | graph | fields | trace | xios [arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -14,6 +14,7 @@ TOOLS = {
     "replay": "leat.scripting.replay",
     "lint": "leat.scripting.lint",
     "ls": "leat.files.ls",
+    "model": "leat.files.model",
     "xdmf": "leat.files.xdmf",
     "plan": "leat.planning.plan",
     "predict": "leat.planning.predict",

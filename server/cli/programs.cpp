@@ -62,6 +62,9 @@ struct PythonVerb {
 constexpr PythonVerb kPythonVerbs[] = {
     {"dash", "Shows running sessions of yours on this node as a page, live.", ""},
     {"graph", "Checks a graph of modules, draws it, and runs a simulation with it.", ""},
+    {"model",
+     "Prints XML for Leat that declares what an HDF5 or netCDF-4 file has, ready to be edited.",
+     "h5py"},
     {"plan", "Says how long a run would take, with dedicated cores, without, and in one go.", ""},
     {"predict", "Says what bursts of analytics cost a simulation whose ranks meet in collectives.",
      ""},

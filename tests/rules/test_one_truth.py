@@ -136,6 +136,7 @@ USES_FIELDS = {
     "python-plugins/leat/scripting/worker.py": "what is written once comes in another file",
     "python-plugins/leat/scripting/script.py": "what is written once is there in each iteration",
     "python-plugins/leat/damaris/data.py": "what is written once is in iteration 0 only, as for Damaris",
+    "python-plugins/leat/files/model_datasets.py": "attributes of CF, whose names are these",
     "python-plugins/leat/xios/convert.py": "attributes of XIOS, whose names are these",
     "python-plugins/leat/xios/tables.py": "attributes of XIOS, whose names are these",
     "python-plugins/leat/scripting/coordinates.py": "a mesh that does not move, and attributes of the time itself",
