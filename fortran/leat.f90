@@ -27,8 +27,8 @@ module leat
   implicit none
   private
 
-  public :: leat_init_ranks, leat_write, leat_read, leat_alloc, leat_iteration, leat_get, leat_get_string, leat_wanted
-  public :: leat_last_error, leat_status_name
+  public :: leat_init_ranks, leat_write, leat_write_any, leat_read, leat_alloc, leat_iteration, leat_get
+  public :: leat_get_string, leat_wanted, leat_last_error, leat_status_name
 
   integer(c_int), parameter, public :: LEAT_OK = 0, LEAT_UNWANTED = 1, LEAT_DROPPED = 2, LEAT_SERVED = 3, &
     LEAT_ERROR_ARGUMENT = -1, LEAT_ERROR_STATE = -2, &
@@ -63,6 +63,12 @@ module leat
       character(kind=c_char, len=*), intent(in) :: variable
       type(*), dimension(..), intent(in) :: data
       integer(c_int), intent(in) :: block
+    end function
+
+    integer(c_int) function write_any_c(name, data) bind(C, name="leat_fortran_write_any")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: name
+      type(*), dimension(..), intent(in) :: data
     end function
 
     integer(c_int) function read_c(variable, data, block) bind(C, name="leat_fortran_read")
@@ -157,6 +163,15 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call report(write_c(variable, data, number_of(block)), stat, errmsg)
+  end subroutine
+
+  ! The same under any name: of one that the XML does not declare, undeclared="..." of <data> says what becomes of it.
+  subroutine leat_write_any(name, data, stat, errmsg)
+    character(*), intent(in) :: name
+    type(*), dimension(..), intent(in) :: data
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(write_any_c(name, data), stat, errmsg)
   end subroutine
 
   ! Fills any array section that leat_write takes with what the checkpoint has of it.

@@ -134,6 +134,13 @@ int leat_fortran_write(const CFI_cdesc_t* variable, const CFI_cdesc_t* data, con
   return leat_write_array(text_of(variable, name), (uint32_t)*block, &array);
 }
 
+int leat_fortran_write_any(const CFI_cdesc_t* name, const CFI_cdesc_t* data) {
+  char text[kNameBytes];
+  const struct type type = type_of(data);
+  const leat_array array = array_of(data, &type);
+  return leat_write_any_array(text_of(name, text), &array);
+}
+
 int leat_fortran_read(const CFI_cdesc_t* variable, const CFI_cdesc_t* data, const int* block) {
   char name[kNameBytes];
   const struct type type = type_of(data);

@@ -414,6 +414,21 @@ LEAT_API leat_status leat_write_typed(const char* variable, uint32_t block, cons
   });
 }
 
+LEAT_API leat_status leat_write_any_array(const char* name, const leat_array* array) {
+  return guarded("leat_write_any", [&](Session& session, Call& call) {
+    return session.write_any(call, name, array);
+  });
+}
+
+LEAT_API leat_status leat_write_any(const char* name, const void* data, int32_t type, int32_t ndim,
+                                    const int64_t* extents) {
+  const leat_array array = leat::client::array_in_c_order(data, type, ndim, extents);
+  return guarded(__func__, [&](Session& session, Call& call) {
+    if (!extents && ndim > 0) return session.refuse_extents(call, name);
+    return session.write_any(call, name, &array);
+  });
+}
+
 LEAT_API leat_status leat_alloc(const char* variable, void** data) {
   return alloc(__func__, variable, 0, data);
 }

@@ -131,6 +131,21 @@ LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, cons
  * Errors: as leat_write; TYPE, with what the XML declares and what came; ARGUMENT when `type` is none. */
 LEAT_API leat_status leat_write_typed(const char* variable, uint32_t block, const void* data, int32_t type);
 
+/* Hands over one array under any name, with its type and shape: for the one place of a code through which all that it writes goes.
+ * Of a name that the XML declares it does what leat_write does, once `type`, `ndim` and `extents` are what is declared; "?" dimensions
+ * are taken from `extents`. Of another name, undeclared="..." of <data> says what becomes of it:
+ *   warn (default)  it is not stored: LEAT_UNWANTED. leat_last_error() says so each time, the log once, with the lines of XML to add.
+ *   ignore          it is not stored: LEAT_UNWANTED. The log has how many there were at the end.
+ *   accept          it is stored with its own type and shape: LEAT_OK. The log shows the lines to add once.
+ * With "accept" the block of each rank lies by itself, as products/undeclared@<rank>/<name> in an hdf5 file ("/" of a name is "." there);
+ * it has the type and shape of the first one of the name on this rank; a rank has at most 1000 such names; each array takes a
+ * multiple of 64 KiB of the buffer until its iteration is stored.
+ * type: a leat_type. ndim: 0 to 8. extents: as many, in C order; may be NULL when ndim is 0.
+ * Errors: as leat_write; TYPE and SHAPE, with what is declared, or came first, and what came; ARGUMENT (a type that is none, a
+ * negative extent, a name that no variable can have, one name too many). After an error nothing was handed over, and leat_finalize
+ * counts the array as lost. */
+LEAT_API leat_status leat_write_any(const char* name, const void* data, int32_t type, int32_t ndim, const int64_t* extents);
+
 /* Memory of the segment to compute in, instead of a copy: *data is aligned to 64 bytes and uninitialised, and belongs
  * to the caller until leat_commit. Asking again before the commit returns the same memory.
  * Errors: as leat_write; STATE when an uncommitted block has another size now. */

@@ -173,6 +173,19 @@ leat_status write(const char* variable, const V& value, std::uint32_t block = 0)
   return check(leat_write_array(variable, block, &array));
 }
 
+/// The same under any name: of one that the XML does not declare, undeclared="..." of <data> says what becomes of it.
+template <class T>
+leat_status write_any(const char* name, const T* data, Extents extents) {
+  const leat_array array = detail::array_of(data, extents.begin(), extents.size());
+  return check(leat_write_any_array(name, &array));
+}
+
+template <class V>
+leat_status write_any(const char* name, const V& value) {
+  const leat_array array = detail::array_in(value);
+  return check(leat_write_any_array(name, &array));
+}
+
 /// Fills an array in C order, of `extents`, with what the checkpoint has of it.
 template <class T>
 leat_status read(const char* variable, T* data, Extents extents, std::uint32_t block = 0) {

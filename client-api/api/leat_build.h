@@ -41,6 +41,9 @@ typedef struct leat_list {
  * Errors: as leat_write; TYPE and SHAPE, with what the XML declares and what came. */
 LEAT_API leat_status leat_write_array(const char* variable, uint32_t block, const leat_array* array);
 
+/* leat_write_any of an array that says what it is. Errors: as leat_write_any. */
+LEAT_API leat_status leat_write_any_array(const char* name, const leat_array* array);
+
 /* leat_read_block of an array that says what it is, which is filled: `data` of the array are written. Type, number of dimensions and
  * extents are checked as for leat_write_array, and sections with strides are filled as they are.
  * Errors: as leat_read. */

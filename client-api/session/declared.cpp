@@ -187,18 +187,14 @@ bool LayoutTable::position(std::uint32_t index, std::array<std::int64_t, kMaxDim
   return true;
 }
 
-namespace {
-
-// In the caller's order; `first` is the index of the first element of an array there.
 std::string shape_text(const std::int64_t* extents, std::uint32_t dims, bool column_major,
-                       std::int64_t first = 0) {
+                       std::int64_t first) {
   std::string text = "(";
   for (std::uint32_t d = 0; d < dims; ++d)
     text += (d ? ", " : "") + std::to_string(extents[column_major ? dims - 1 - d : d] + first);
   return text + ")";
 }
 
-// "double" rather than "float64": the name that stands in most XML files.
 const char* familiar_name(ScalarType type) {
   switch (type) {
 #define LEAT_SCALAR(id, value, name, alias, bytes, numpy) \
@@ -209,6 +205,8 @@ const char* familiar_name(ScalarType type) {
   }
   return "unknown";
 }
+
+namespace {
 
 std::string joined(std::vector<std::string> parts, bool reversed) {
   if (reversed) std::reverse(parts.begin(), parts.end());

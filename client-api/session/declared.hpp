@@ -138,6 +138,12 @@ struct BlockFacts {
   std::array<std::int64_t, kMaxDims> position{};
 };
 
+/// "(64, 32)", in the caller's order; `first`: the index of the first element of an array there.
+std::string shape_text(const std::int64_t* extents, std::uint32_t dims, bool column_major,
+                       std::int64_t first = 0);
+/// "double" rather than "float64": the name that stands in most XML files.
+const char* familiar_name(ScalarType type);
+
 /// How the caller of a typed write speaks of its array, for messages.
 struct CallersWords {
   const char* type_name = nullptr;  ///< "real(4)"; null: Leat's own

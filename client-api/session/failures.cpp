@@ -15,6 +15,13 @@ Status Failures::complain(const Call& call, const Error& error, std::string_view
   return error.status;
 }
 
+void Failures::mention(const std::string& subject, const std::string& text,
+                       std::uint32_t level) noexcept {
+  bool is_new = false;
+  const std::uint32_t number = number_of_kind(Status::UNWANTED, subject, &is_new);
+  if (is_new && !report(number | level, "", text)) tell(text);
+}
+
 bool Failures::report(std::uint32_t number, std::string_view subject,
                       const std::string& text) noexcept {
   shm::Report report{};

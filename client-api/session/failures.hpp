@@ -38,6 +38,10 @@ class Failures {
   /// the caller gave it. `variable`: as it was found, or kNoVariable.
   void lose_unknown(std::string_view name, std::uint32_t variable, const Error& error);
 
+  /// No failure: the server says it once for all ranks, in its log, or it is printed where there is none. `subject`: of which there is
+  /// one such text; `level`: shm::kIsWarning or shm::kIsNote.
+  void mention(const std::string& subject, const std::string& text, std::uint32_t level) noexcept;
+
   /// Writes of this rank that another server of the run has lost; for staging nodes. They are no failures of calls here.
   void lose_elsewhere(const Call& call, std::uint32_t variable, std::int64_t iteration,
                       std::uint32_t writes, std::uint64_t bytes, const Error& why);

@@ -161,6 +161,22 @@ std::uint32_t pack_with_checksum(void* to, const ArrayView& from) noexcept {
 
 static_assert(LEAT_MAX_DIMS == kMaxDims);
 
+leat_array array_in_c_order(const void* data, std::int32_t type, std::int32_t dims,
+                            const std::int64_t* extents) {
+  leat_array array{};
+  array.struct_size = sizeof array;
+  array.data = const_cast<void*>(data);
+  array.type = type;
+  array.dims = dims;
+  auto stride = static_cast<std::int64_t>(scalar_bytes(static_cast<ScalarType>(type)));
+  for (std::int32_t d = std::min(dims, LEAT_MAX_DIMS) - 1; extents && d >= 0; --d) {
+    array.extent[d] = extents[d];
+    array.stride[d] = stride;
+    if (__builtin_mul_overflow(stride, extents[d], &stride)) stride = 0;
+  }
+  return array;
+}
+
 bool is_sound(const leat_array* array) {
   if (!array || array->struct_size < sizeof(leat_array)) return false;
   if (array->dims < 0 || array->dims > LEAT_MAX_DIMS) return false;

@@ -28,6 +28,9 @@ void pack(void* to, const ArrayView& from) noexcept;
 /// The same, and the CRC-32C of what it copied.
 std::uint32_t pack_with_checksum(void* to, const ArrayView& from) noexcept;
 
+/// An array of C, with strides that are 0 where they would be no numbers; as many extents as LEAT_MAX_DIMS at most are read.
+leat_array array_in_c_order(const void* data, std::int32_t type, std::int32_t dims,
+                            const std::int64_t* extents);
 /// Whether an array of another language says what it is; it may be null.
 bool is_sound(const leat_array* array);
 ArrayView view_of(const leat_array& array);

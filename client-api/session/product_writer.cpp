@@ -39,12 +39,12 @@ Status ProductWriter::commit(const Call& call, void* data, Place* place) {
   *place = {event.offset, leases_.id_at(event.offset)};
   os::WaitBudget budget = channel_.budget();
   const Status status = channel_.push(call.lock, budget, event);
-  if (status != Status::OK) give_back(data);
+  if (status != Status::OK) give_back(header);
   return status;
 }
 
-void ProductWriter::give_back(void* data) noexcept {
-  shm::BlockHeader& header = header_of(data);
+// By its header: another thread may have memory by now.
+void ProductWriter::give_back(shm::BlockHeader& header) noexcept {
   header.variable = shm::kNoVariable;
   channel_.memory().give_back(segment_.offset_of(&header));
 }

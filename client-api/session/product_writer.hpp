@@ -32,7 +32,7 @@ class ProductWriter {
   /// From here on the server has it. An error: the memory is given back.
   Status commit(const Call& call, void* data, Place* place);
   /// It was not filled, and never will be.
-  void give_back(void* data) noexcept;
+  void give_back(void* data) noexcept { give_back(header_of(data)); }
   /// Stores and scripts have it.
   bool is_through(const Place& place) const noexcept {
     return leases_.id_at(place.offset) != place.lease;
@@ -40,6 +40,7 @@ class ProductWriter {
 
  private:
   shm::BlockHeader& header_of(void* data) const noexcept;
+  void give_back(shm::BlockHeader& header) noexcept;
 
   Channel& channel_;
   const shm::Segment& segment_;

@@ -48,6 +48,7 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       failures_(channel_, variables_),
       blocks_(channel_, variables_, failures_),
       products_(channel_),
+      undeclared_(channel_, variables_, failures_, products_, start_.ranks.rank),
       parameters_(place_, channel_, variables_, failures_),
       meshes_(shm::Catalogue(segment_), variables_, failures_),
       signals_(channel_, start_.config, failures_),
@@ -61,6 +62,7 @@ void Session::enter(std::int64_t iteration) {
   channel_.enter(iteration);
   blocks_.begin_iteration();
   signals_.begin_iteration();
+  undeclared_.begin_iteration();
   parameters_.enter(iteration);
 }
 
@@ -68,8 +70,8 @@ Status Session::restart_step(const Call& call, std::int64_t* iteration) {
   const std::int64_t next = checkpoints_.next_iteration();
   if (!iteration)
     return failures_.complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, "");
-  const bool has_begun = blocks_.wrote_since_end() || signals_.any_since_end() ||
-                         (channel_.iteration() != 0 && channel_.iteration() != next);
+  const bool has_begun =
+      has_anything() || (channel_.iteration() != 0 && channel_.iteration() != next);
   if (has_begun)
     return failures_.complain(
         call,
@@ -152,6 +154,11 @@ std::unique_ptr<Session> Session::join(ServerStart start, Connection connection,
 void Session::leave_to_parent() noexcept {
   channel_.events().link().close();
   segment_.close_in_child();
+}
+
+Status Session::write_any(const Call& call, const char* name, const leat_array* array) {
+  if (name && variables_.find(name) >= 0) return blocks_.write_array(call, name, 0, array);
+  return undeclared_.write(call, name, array);
 }
 
 Status Session::end_iteration(const Call& call) {
@@ -316,6 +323,7 @@ bool is_strict() {
 
 void Session::detach(const Call& call) noexcept {
   if (has_anything()) (void)end_iteration(call);
+  undeclared_.tell_dropped(call);
   os::WaitBudget budget = channel_.budget();
   (void)channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::finalize));
 }

@@ -20,6 +20,7 @@
 #include "client-api/session/checkpoint_calls.hpp"
 #include "client-api/session/failures.hpp"
 #include "client-api/session/product_writer.hpp"
+#include "client-api/session/undeclared.hpp"
 #include "client-api/session/variable_table.hpp"
 #include "lib/base/status.hpp"
 #include "lib/os/clock.hpp"
@@ -66,6 +67,13 @@ class Session {
                                        shm::Segment segment);
 
   BlockWriter& blocks() noexcept { return blocks_; }
+  /// Of a name that the XML may have or not.
+  Status write_any(const Call& call, const char* name, const leat_array* array);
+  /// Of an array whose extents are NULL.
+  Status refuse_extents(const Call& call, const char* name) {
+    return undeclared_.lose(call, name ? name : "",
+                            {Status::ERROR_ARGUMENT, "the extents are NULL"});
+  }
   ParameterCalls& parameters() noexcept { return parameters_; }
   MeshCalls& meshes() noexcept { return meshes_; }
   SignalCalls& signals() noexcept { return signals_; }
@@ -131,7 +139,7 @@ class Session {
                                          bool is_one_of_several);
   Result<Connection> find_successor(const AskForHeld& ask_for_held, std::int64_t limit_ns) noexcept;
   bool has_anything() const noexcept {
-    return blocks_.wrote_since_end() || signals_.any_since_end();
+    return blocks_.wrote_since_end() || signals_.any_since_end() || undeclared_.any_since_end();
   }
   Status expect_number(const Call& call, const char* what, std::int64_t iteration);
   /// Goes there, and says so to the server.
@@ -161,6 +169,7 @@ class Session {
   Failures failures_;
   BlockWriter blocks_;
   ProductWriter products_;
+  UndeclaredWriter undeclared_;
   ParameterCalls parameters_;
   MeshCalls meshes_;
   SignalCalls signals_;

@@ -69,6 +69,8 @@ enum class Checksum { none, crc32c };
 /// What becomes of a write for which there is no room.
 enum class OverflowPolicy { wait, drop_iteration, spill, error };
 enum class DropScope { node, run };
+/// What becomes of arrays under names that no variable has.
+enum class Undeclared { warn, ignore, accept };
 /// On whose memory node what a rank writes lies.
 enum class Numa { server, client, interleave };
 
@@ -331,11 +333,15 @@ struct Architecture : DedicatedFields, BufferFields {
 
 struct Log : LogFields {};
 
+/// What all <data> say together.
+struct Data : DataFields {};
+
 struct Model : SimulationFields {
   std::string source_text;  ///< the XML as read, includes not expanded; for provenance
   std::vector<std::pair<std::string, std::string>> included{};  ///< paths and texts of its includes
   Architecture architecture;
   Log log;
+  Data data;
   std::vector<Parameter> parameters;
   std::optional<TimeAxis> time;
   std::vector<Layout> layouts;

@@ -84,6 +84,8 @@ struct ReadContext {
 /// Name, description, <architecture> and <log>.
 void read_simulation(ReadContext& context, const XmlElement& root);
 void read_parameters(ReadContext& context, const XmlElement& root);
+/// What all <data> say themselves.
+void read_data(ReadContext& context, const XmlElement& root);
 /// After the parameters.
 void read_layouts(ReadContext& context, const XmlElement& root);
 void read_stores(ReadContext& context, const XmlElement& root);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/model/reader.hpp"
 
+#include <algorithm>
+
 #include "lib/model/read_steps.hpp"
 #include "lib/model/xml/document.hpp"
 
 namespace leat::model {
 namespace {
+
+// That somebody takes what is accepted undeclared.
+void check_undeclared(ReadContext& context, const XmlElement& root);
 
 Model read_tree(const Document& document, const Schema& schema, DiagnosticList& out) {
   Model model;
@@ -13,6 +18,7 @@ Model read_tree(const Document& document, const Schema& schema, DiagnosticList& 
   model.is_for_damaris = document.is_damaris;
   ReadContext context{schema, out, model};
   read_simulation(context, root);
+  read_data(context, root);
   read_parameters(context, root);
   read_layouts(context, root);
   read_stores(context, root);
@@ -27,6 +33,7 @@ Model read_tree(const Document& document, const Schema& schema, DiagnosticList& 
   add_places_to_fields(context, root);
   give_each_file_one_time_axis(context);
   check_places(context, root);
+  check_undeclared(context, root);
   return model;
 }
 
@@ -179,6 +186,51 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   const XmlElement log = only(context, root, "log");
   Attributes(context, log).read_fields(&model.log);
   if (model.log.level.empty()) model.log.level = model.log.file.empty() ? "info" : "debug";
+}
+
+namespace {
+
+// Of all products: which ones it takes is for those who run it.
+bool may_take_products(const Store& store) {
+  if (store.products.empty()) return false;
+  return !store.library.empty() ||
+         (store.type == "hdf5" && store.option("layout", "leat") != "damaris");
+}
+
+void check_undeclared(ReadContext& context, const XmlElement& root) {
+  const Model& model = context.model;
+  if (model.data.undeclared != Undeclared::accept || model.scripts.exist() ||
+      std::any_of(model.stores.begin(), model.stores.end(), may_take_products))
+    return;
+  for (const XmlElement* each : all_below(root, "data")) {
+    const Attributes data(context, *each);
+    if (!data.given("undeclared")) continue;
+    return context.error(
+        data.where("undeclared"),
+        "undeclared=\"accept\": there is nobody who takes such arrays, they would be lost; add a "
+        "<store type=\"hdf5\"> that takes products, as it does without products=\"...\"");
+  }
+}
+
+}  // namespace
+
+// The first that says it counts; the others say nothing, or the same.
+void read_data(ReadContext& context, const XmlElement& root) {
+  const XmlElement* first = nullptr;
+  for (const XmlElement* each : all_below(root, "data")) {
+    const Attributes data(context, *each);
+    if (!data.given("undeclared")) continue;
+    if (!first) {
+      first = each;
+      data.read_fields(&context.model.data);
+    } else if (data.text("undeclared") != Attributes(context, *first).text("undeclared")) {
+      context.error(data.where("undeclared"),
+                    "undeclared=\"" + data.text("undeclared") + "\", but the <data> in " +
+                        line_of(first->where, each->where) + " says undeclared=\"" +
+                        Attributes(context, *first).text("undeclared") +
+                        "\": it is one for the whole run; say it once");
+    }
+  }
 }
 
 }  // namespace leat::model

@@ -47,6 +47,8 @@ struct Welcome {
 };
 
 inline constexpr std::uint32_t kWasSaid = 1U << 31;
+/// In the number of a Report: it is no failed call, but a warning, or something to know.
+inline constexpr std::uint32_t kIsWarning = 1U << 30, kIsNote = 1U << 29;
 /// Instead of a report: offers of all servers of the run, one after the other, in a file in memory that comes along.
 inline constexpr std::uint32_t kIntroduction = 0;
 inline constexpr std::uint64_t kMostBytesOfIntroduction = std::uint64_t{1} << 31;
@@ -54,7 +56,8 @@ inline constexpr std::uint64_t kMostBytesOfIntroduction = std::uint64_t{1} << 31
 /// ranks. Comes before the event `lost` that names its number. To a server that takes over all of them go once more: the one
 /// before it may not have said them.
 struct Report {
-  std::uint32_t number;    ///< from 1 on, of this client; with kWasSaid in it: it was said
+  std::uint32_t
+      number;  ///< from 1 on, of this client; with kWasSaid in it: it was said; also kIsWarning, kIsNote
   std::uint32_t variable;  ///< or kNoVariable
   char text[1016];
 };

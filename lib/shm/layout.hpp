@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 18;
+inline constexpr std::uint32_t kLayoutVersion = 19;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -37,6 +37,13 @@ enum class OverflowPolicy : std::uint32_t {
   drop_iteration,  ///< iterations are left out, whole, on all ranks of the node
   spill,           ///< iterations that wait go to a disk
   error            ///< it fails at once
+};
+
+/// What becomes of an array under a name that the XML does not declare.
+enum class UndeclaredArrays : std::uint32_t {
+  warn = 0,  ///< it is not stored, and that is said once for each name
+  ignore,    ///< it is not stored, and counted
+  accept     ///< it is published as a product of its rank
 };
 
 /// Whether the end of an iteration waits for what wants it.
@@ -74,7 +81,7 @@ struct SegmentHeader {
   std::uint64_t run_offset;   ///< of the text that catalogue.hpp reads
   std::uint64_t run_bytes;
   std::uint32_t traced;       ///< 1: clients say how long writes took, and send spans
-  std::uint32_t reserved;
+  std::uint32_t undeclared;   ///< UndeclaredArrays
 };
 
 /// Written by the server only.

@@ -70,6 +70,7 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.checksums = plan.checksums;
   header.traced = plan.traced;
   header.overflow_policy = static_cast<std::uint32_t>(plan.overflow_policy);
+  header.undeclared = static_cast<std::uint32_t>(plan.undeclared);
   header.synchronous = static_cast<std::uint32_t>(plan.synchronous);
   header.config_hash = plan.config_hash;
   return header;

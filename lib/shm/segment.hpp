@@ -32,6 +32,7 @@ struct SegmentPlan {
   bool checksums = false;
   bool traced = false;
   OverflowPolicy overflow_policy = OverflowPolicy::wait;
+  UndeclaredArrays undeclared = UndeclaredArrays::warn;
   Synchronous synchronous = Synchronous::no;
   std::uint64_t config_hash = 0;
   std::uint32_t event_slots = 4096;

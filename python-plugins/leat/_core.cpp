@@ -72,6 +72,13 @@ int write_array(const std::string& variable, const py::buffer& data, std::uint32
   return with_array(leat_write_array, "write", variable, data.request(), block, type_name);
 }
 
+int write_any(const std::string& name, const py::buffer& data, const std::string& type_name) {
+  const auto call = [](const char* its, std::uint32_t, const leat_array* array) {
+    return leat_write_any_array(its, array);
+  };
+  return with_array(call, "write_any", name, data.request(), 0, type_name);
+}
+
 int read_array(const std::string& variable, const py::buffer& data, std::uint32_t block,
                const std::string& type_name) {
   return with_array(leat_read_array, "read", variable, data.request(true), block, type_name);
@@ -282,12 +289,14 @@ void define_calls(py::module_& module) {
 PYBIND11_MODULE(_core, module) {
   define_calls(module);
   module.attr("SERVED") = static_cast<int>(LEAT_SERVED);
+  module.attr("UNWANTED") = static_cast<int>(LEAT_UNWANTED);
   module.def("init_group", init_group);
   module.def("split_group", split_group);
   module.def("memory_node", [] { return leat_memory_node(); });
   module.def(
       "split_end", [] { return static_cast<int>(leat_split_end()); }, py::call_guard<Unlocked>());
   module.def("write", write_array);
+  module.def("write_any", write_any);
   module.def("read", read_array);
   module.def("alloc", alloc);
   module.def("iteration", [] { return leat_iteration(); });

@@ -22,8 +22,8 @@ from ._calls import *  # noqa: F403 - the verbs that are made of the table of ca
 from .errors import Error, last_error, status_name
 from .errors import check as _check
 
-__all__ = ["Error", "init", "split", "write", "read", "alloc", "idle", "iteration", "set", "get_int", "get_double", "get_string", "wanted",
-           "last_error", "status_name", *_calls.__all__]
+__all__ = ["Error", "init", "split", "write", "write_any", "read", "alloc", "idle", "iteration", "set", "get_int", "get_double", "get_string",
+           "wanted", "last_error", "status_name", *_calls.__all__]
 
 
 def init(config, comm=None):
@@ -93,6 +93,13 @@ def write(variable, data, block=0):
     """Hands over an array: anything with the buffer protocol, in any order and with any strides, or a number."""
     array = data if isinstance(data, _np.ndarray) else _np.asarray(data)
     _check(_core.write(variable, array, block, str(array.dtype)))
+
+
+def write_any(name, data):
+    """Hands over an array under any name. One that the XML declares is written as by write(); what becomes of others, undeclared="..." of
+    <data> says. True when it is stored; False when the XML says that it is not."""
+    array = data if isinstance(data, _np.ndarray) else _np.asarray(data)
+    return _check(_core.write_any(name, array, str(array.dtype))) != _core.UNWANTED
 
 
 def read(variable, array, block=0):

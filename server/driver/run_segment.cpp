@@ -119,6 +119,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
   plan.catalogue_bytes = catalogue_bytes(model, restart);
   plan.overflow_policy = static_cast<shm::OverflowPolicy>(model.architecture.overflow_policy);
+  plan.undeclared = static_cast<shm::UndeclaredArrays>(model.data.undeclared);
   plan.synchronous = synchronous(model);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
   plan.stores = static_cast<std::uint32_t>(model.stores.size());

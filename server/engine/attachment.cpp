@@ -197,8 +197,8 @@ void Attachment::log_reports(bool all) {
   const bool log_is_seen =
       session_.run.model.log.file.empty() && session_.run.log->shows(LogLevel::error);
   for (const ReportBook::Line& line : reports_.take_due(session_.run.now_ns, all)) {
-    session_.run.log->log(line.is_error ? LogLevel::error : LogLevel::warning, "{}", line.text);
-    if (line.is_error && !log_is_seen) host_.tell_user(line.text);
+    session_.run.log->log(line.level, "{}", line.text);
+    if (line.level == LogLevel::error && !log_is_seen) host_.tell_user(line.text);
   }
 }
 
@@ -313,7 +313,7 @@ bool Absence::hurts() const {
     return false;
   if (!anybody || overflow_.refused_for_absent() || ends_are_waited_for()) return true;
   const LeaseRequest* const unmet = session_.memory.requests().first_unmet();
-  return unmet && !dispatcher_.anything_held() && !dispatcher_.pipeline().queue().first_number() &&
+  return unmet && !dispatcher_.anything_read() && !dispatcher_.pipeline().queue().first_number() &&
          overflow_.is_expected_before(unmet->iteration);
 }
 

@@ -2,6 +2,7 @@
 #include "server/engine/dispatcher.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "lib/os/clock.hpp"
@@ -186,6 +187,22 @@ void Dispatcher::pass_on_complete() {
 }
 
 // What waits for no rank comes to its end whatever the ranks are at: its memory is worth waiting for in each iteration.
+// What a rank has written in an iteration comes array by array, and is stored in one go.
+static std::vector<Publication> gathered(std::vector<Publication> all) {
+  std::vector<Publication> made;
+  std::map<std::pair<std::int64_t, std::string>, std::size_t> places;
+  for (Publication& each : all) {
+    const auto [at, is_first] = is_undeclared(each)
+                                    ? places.try_emplace({each.iteration, each.source}, made.size())
+                                    : std::pair(places.end(), true);
+    if (is_first)
+      made.push_back(std::move(each));
+    else
+      replace_with(&made[at->second], std::move(each));
+  }
+  return made;
+}
+
 void Dispatcher::publish(Publication publication, const Block& block, bool waits) {
   const std::int64_t held_as = waits ? publication.iteration : shm::kNoIteration;
   publication.memory = pins_.pin(held_as, block);
@@ -202,13 +219,25 @@ void Dispatcher::pass_on_products() {
   const std::int64_t last =
       std::min({session_.iterations.oldest() - 1, session_.iterations.least() - 1,
                 session_.of_run.known_until()});
-  for (Publication& each : published_) {
-    if (each.iteration > last) continue;
+  std::vector<Publication> due;
+  std::erase_if(published_, [&](Publication& each) {
+    if (each.iteration > last) return false;
+    due.push_back(std::move(each));
+    return true;
+  });
+  for (Publication& each : gathered(std::move(due))) {
     if (each.iteration > run_.segment.server_state().done_iteration.load())
       each.parameters = session_.parameters.at(each.iteration);
-    pipeline_.submit(std::exchange(each, {}));
+    pipeline_.submit(std::move(each));
   }
-  std::erase_if(published_, [](const Publication& each) { return !each.memory; });
+}
+
+void Dispatcher::drop_published(std::int64_t iteration) {
+  std::erase_if(published_, [iteration](const Publication& each) {
+    return is_undeclared(each) && each.iteration == iteration;
+  });
+  pipeline_.drop_published(iteration);
+  take_returned_blocks();
 }
 
 // True when something of it lies on the disk: its files are open as long as the iteration's own

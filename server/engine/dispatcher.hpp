@@ -3,6 +3,7 @@
 // them. Private to the engine's thread, which waits for none of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,8 +44,12 @@ class Dispatcher {
   /// are known.
   void start_stores();
 
-  /// What a rank has published, in the memory of a block. `waits`: for the stores to be given its iteration, which this rank has ended.
+  /// What a rank has published, in the memory of a block. `waits`: for the stores to be given its iteration, which this rank is in or
+  /// has ended.
   void publish(Publication publication, const Block& block, bool waits);
+
+  /// What ranks have published in an iteration that is dropped, and that waits for its end, goes with it.
+  void drop_published(std::int64_t iteration);
 
   /// Takes the oldest iteration out that no store has begun: none gets it, and nothing is made of
   /// it.
@@ -59,9 +64,12 @@ class Dispatcher {
 
   /// Blocks are being read.
   bool anything_held() const noexcept { return under_way_.anything_held(); }
+  /// The same, but for what ranks have published and that waits for them to end its iteration.
+  bool anything_read() const noexcept { return under_way_.held() > published_.size(); }
   /// The least iteration that holds blocks; INT64_MAX for none.
   std::int64_t oldest_unfinished() const noexcept {
-    return anything_held() ? under_way_.oldest_held() : session_.iterations.oldest();
+    const std::int64_t open = session_.iterations.oldest();
+    return anything_held() ? std::min(under_way_.oldest_held(), open) : open;
   }
   /// The same, or the stores have something to do.
   bool is_at_work() const noexcept { return anything_held() || pipeline_.is_busy(); }

@@ -279,8 +279,13 @@ void Events::on_products(std::uint32_t index, const shm::Event& event) {
     if (!publication) session_.memory.release(block);
   }
   if (publication) {
-    const bool has_ended = publication->iteration < session_.iterations.current(index);
-    return dispatcher_.publish(std::move(*publication), block, has_ended);
+    // What a rank makes itself comes in the iteration that it is in.
+    std::string passed;
+    if (publication->iteration == event.iteration) (void)enters(index, event.iteration, &passed);
+    if (is_undeclared(*publication) && session_.iterations.is_dropped(publication->iteration))
+      return session_.memory.release(block);
+    const bool waits = publication->iteration <= session_.iterations.current(index);
+    return dispatcher_.publish(std::move(*publication), block, waits);
   }
   session_.clients.complain(index, fmt::format("products are not valid, and are lost: {}", error));
   session_.record.ledger().write_failed(session_.clients[index].rank(), Ledger::kUntold,

@@ -202,7 +202,9 @@ void Failover::adopt_products(std::uint32_t client, const shm::Event& event, std
   std::optional<Publication> publication = published_by_rank(session_.run.segment, pushed, &error);
   if (!publication) return session_.memory.release(block);  // the dead server has said so
   const std::int64_t iteration = publication->iteration;
-  const bool waits = iteration > done() && iteration < session_.clients[client].saved().iteration;
+  if (is_undeclared(*publication) && session_.dropped.has(iteration))
+    return session_.memory.release(block);
+  const bool waits = iteration > done() && iteration <= session_.clients[client].saved().iteration;
   dispatcher_.publish(std::move(*publication), block, waits);
 }
 

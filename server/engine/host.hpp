@@ -22,6 +22,7 @@ class UnderWay {
   }
   void release(std::int64_t iteration) { held_.erase(held_.find(iteration)); }
   bool anything_held() const noexcept { return !held_.empty(); }
+  std::size_t held() const noexcept { return held_.size(); }
 
   /// The simulation waits for it.
   void await(std::int64_t iteration) { awaited_.insert(iteration); }

@@ -86,7 +86,7 @@ void Overflow::refuse_at_once(const LeaseRequest& request) {
     session_.memory.refuse(request, RefusalReason::stores, *first);
   } else if (session_.iterations.oldest() < session_.iterations.least()) {
     session_.memory.refuse(request, RefusalReason::stores, session_.iterations.oldest());
-  } else if (dispatcher_.anything_held()) {
+  } else if (dispatcher_.anything_read()) {
     session_.memory.refuse(request, RefusalReason::scripts, dispatcher_.under_way().oldest_held());
   } else if (!behind.empty()) {
     refused_for_absent_ = refused_for_absent_ || is_expected_before(request.iteration);
@@ -117,6 +117,7 @@ bool Overflow::drop_waiting(const LeaseRequest& request) {
       fmt::format(
           "still queued for output when rank {} ran out of buffer (it needed {} in iteration {})",
           session_.clients[request.client].rank(), format_bytes(request.bytes), request.iteration));
+  dispatcher_.drop_published(oldest->number);
   oldest.reset();  // its holds end
   dispatcher_.take_returned_blocks();
   return true;
@@ -169,6 +170,7 @@ void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
   record_dropped(iteration, why);
   session_.signals.iteration_dropped(iteration);
   for (const Block& block : *blocks) session_.memory.release(block);
+  dispatcher_.drop_published(iteration);
   answer_dropped(iteration);
 }
 

@@ -161,6 +161,10 @@ std::optional<Iteration> Pipeline::take_oldest(const WaitingLine::Which& which) 
   return taken;
 }
 
+void Pipeline::drop_published(std::int64_t iteration) {
+  unfinished_ -= static_cast<std::int64_t>(queue_.take_undeclared(iteration).size());
+}
+
 bool Pipeline::may_reduce(std::uint32_t store, std::int64_t first, std::int64_t last) const {
   if (queue_.has(first, last)) return true;
   return store < stores_.size() &&

@@ -72,6 +72,8 @@ class Pipeline final {
   void deliver(Delivery delivery);
   /// Takes the oldest iteration out that no store has begun, and none gets it.
   std::optional<Iteration> take_oldest(const WaitingLine::Which& which);
+  /// No store gets what ranks have written undeclared in this iteration, where none has begun with it.
+  void drop_published(std::int64_t iteration);
   WorkQueue& queue() noexcept { return queue_; }
   const WorkQueue& queue() const noexcept { return queue_; }
   /// The store may yet reduce something in this iteration, which was submitted or never will be.

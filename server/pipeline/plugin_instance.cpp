@@ -198,7 +198,7 @@ std::optional<Publication> PluginInstance::take_published() {
 std::vector<const Product*> PluginInstance::wanted_of(const Publication& publication) const {
   const bool is_own =
       publication.kind == Publication::Source::plugin && publication.source == name_;
-  if (!plugin_->results || is_own) return {};
+  if (!plugin_->results || is_own || !takes_.row_of(publication)) return {};
   return server::wanted_of(publication, maker_.takes);
 }
 

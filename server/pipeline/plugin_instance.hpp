@@ -71,6 +71,12 @@ class StoreTakes {
     return variable(number) && is_due(iteration) && is_in(iteration, periods_[number]);
   }
   bool blocks_of(const Iteration& iteration) const;
+  /// Whether what a rank has written undeclared is of an iteration that the store takes; of one that is due by the time or a condition
+  /// it takes all.
+  bool row_of(const Publication& publication) const {
+    return !is_undeclared(publication) || period_ || due_ || events_.awaits_one() ||
+           publication.iteration % every_ == 0;
+  }
   /// The period that what it takes of the iteration is over; null: none.
   const std::pair<double, double>* window_in(const Iteration& iteration) const;
   /// It takes blocks, or is told of events.

@@ -133,6 +133,19 @@ std::optional<Iteration> WorkQueue::take_oldest(const Which& which) {
   return std::nullopt;
 }
 
+std::vector<Publication> WorkQueue::take_undeclared(std::int64_t iteration) {
+  std::vector<Publication> taken;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(waiting_, [&](Work& work) {
+    auto* const publication = std::get_if<Publication>(&work);
+    const bool is_it =
+        publication && publication->iteration == iteration && is_undeclared(*publication);
+    if (is_it) taken.push_back(std::move(*publication));
+    return is_it;
+  });
+  return taken;
+}
+
 std::optional<Iteration> WorkQueue::newest(const Which& which) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto each = waiting_.rbegin(); each != waiting_.rend(); ++each) {

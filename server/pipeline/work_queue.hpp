@@ -48,6 +48,8 @@ class WorkQueue final : public WaitingLine {
   // Iterations that wait, and that no store has begun
   /// Takes the oldest one out, and no store gets it.
   std::optional<Iteration> take_oldest(const Which& which);
+  /// What ranks have written undeclared in this iteration.
+  std::vector<Publication> take_undeclared(std::int64_t iteration);
   std::optional<Iteration> newest(const Which& which) const override;
   bool replace(Iteration iteration) override;
   /// Of the work that is under way, else of the first iteration that waits.

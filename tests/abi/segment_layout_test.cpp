@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 18u);
+  EXPECT_EQ(kLayoutVersion, 19u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -48,6 +48,7 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
   EXPECT_AT(SegmentHeader, run_offset, 160);
   EXPECT_AT(SegmentHeader, run_bytes, 168);
   EXPECT_AT(SegmentHeader, traced, 176);
+  EXPECT_AT(SegmentHeader, undeclared, 180);
   EXPECT_EQ(sizeof(SegmentHeader), 184u);
 }
 

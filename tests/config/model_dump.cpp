@@ -198,6 +198,8 @@ std::string dump(const Model& model) {
   for (const Variable& each : model.variables) dump(out, model, each);
   for (const Store& each : model.stores) dump(out, each);
   if (model.scripts.exist()) dump(out, model.scripts);
+  if (model.data.undeclared != Undeclared::warn)
+    out << "undeclared " << word_of(model.data.undeclared) << "\n";
   out << "log " << model.log.level << " " << model.log.file
       << (model.log.append ? " behind what is there" : "") << "\n";
   return out.str();

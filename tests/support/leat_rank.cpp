@@ -111,6 +111,25 @@ leat_status write_section(Words& words) {
   return leat_write_array(name.c_str(), block, &array);
 }
 
+// An array of this type and extents ("4,3"; "-" for a number), and the message of one that is not stored.
+Answer write_any(Words& words) {
+  const std::string name = words.text();
+  const auto type = static_cast<std::int32_t>(words.number());
+  const std::string list = words.text();
+  const std::vector<std::int64_t> extents =
+      list == "-" ? std::vector<std::int64_t>() : numbers(list);
+  std::vector<char> data(static_cast<std::size_t>(words.number()));
+  fill(data.data(), data.size(), static_cast<std::uint64_t>(words.number()));
+  const bool is_null = name == "NULL";
+  const leat_status status =
+      leat_write_any(is_null ? nullptr : name.c_str(), data.empty() ? nullptr : data.data(), type,
+                     static_cast<std::int32_t>(extents.size()), extents.data());
+  Answer answer = answer_of(status);
+  if (status == LEAT_UNWANTED) answer["error"] = leat_last_error();
+  std::fill(data.begin(), data.end(), '\x5a');
+  return answer;
+}
+
 leat_status alloc(Words& words) {
   const std::string name = words.text();
   const std::uint32_t block = words.block();
@@ -292,6 +311,7 @@ Answer make(const std::string& line) {
   Words words(line);
   if (words.verb() == "iteration") return {{"status", "LEAT_OK"}, {"value", leat_iteration()}};
   if (words.verb() == "iterate") return iterate(words);
+  if (words.verb() == "write_any") return write_any(words);
   if (words.verb() == "restart_step") {
     std::int64_t step = -1;
     const leat_status status = leat_restart_step(&step);

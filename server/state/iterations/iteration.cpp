@@ -35,6 +35,23 @@ std::vector<const Product*> wanted_of(const Publication& publication,
   return wanted;
 }
 
+bool is_undeclared(const Publication& publication) noexcept {
+  return publication.kind == Publication::Source::plugin &&
+         publication.source.starts_with("undeclared@");
+}
+
+void replace_with(Publication* all, Publication later) {
+  for (Product& product : later.products) {
+    const auto old = std::find_if(all->products.begin(), all->products.end(),
+                                  [&](const Product& each) { return each.name == product.name; });
+    if (old == all->products.end())
+      all->products.push_back(std::move(product));
+    else
+      *old = std::move(product);
+  }
+  all->memory = kept_with(std::move(all->memory), std::move(later.memory));
+}
+
 std::string add_to(std::optional<Publication>* all, Publication more) {
   if (!*all) {
     *all = std::move(more);

@@ -120,6 +120,12 @@ std::shared_ptr<const void> copy_data(std::vector<Product>* products);
 std::vector<const Product*> wanted_of(const Publication& publication,
                                       const std::vector<std::string>& patterns);
 
+/// Arrays that a rank of the simulation has written under names that the XML does not declare: the source is "undeclared@3".
+bool is_undeclared(const Publication& publication) noexcept;
+
+/// Makes one of two of the same source and iteration: what both have is as in the later one.
+void replace_with(Publication* all, Publication later);
+
 /// Makes one publication of two of the same source and iteration. "", or why not: a product is in
 /// both.
 std::string add_to(std::optional<Publication>* all, Publication more);

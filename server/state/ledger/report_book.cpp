@@ -51,6 +51,11 @@ std::string ranks_in_words(std::vector<std::int32_t> numbers) {
   return (numbers.size() == 1 ? "rank " : "ranks ") + cut(text_of(ranks), kMostRanks);
 }
 
+LogLevel level_of_report(const shm::Report& report) {
+  if ((report.number & shm::kIsWarning) != 0) return LogLevel::warning;
+  return (report.number & shm::kIsNote) != 0 ? LogLevel::info : LogLevel::error;
+}
+
 template <class T>
 void add_once(std::vector<T>* values, T value) {
   if (std::find(values->begin(), values->end(), value) == values->end()) values->push_back(value);
@@ -67,13 +72,15 @@ void ReportBook::take(std::uint32_t client, std::int32_t rank, const shm::Report
   const std::string text = text_in(report);
   const bool known = report.variable < model_.variables.size();
   const std::string why = general(text, known ? model_.variables[report.variable].name : "");
-  whys_[client].emplace_back(report.number & ~shm::kWasSaid, why);
+  whys_[client].emplace_back(report.number & ~(shm::kWasSaid | shm::kIsWarning | shm::kIsNote),
+                             why);
   if ((report.number & shm::kWasSaid) != 0) return;
   const std::string shape = without_numbers(why);
   auto group = std::find_if(groups_.begin(), groups_.end(),
                             [&shape](const Group& each) { return each.shape == shape; });
   if (group == groups_.end())
-    group = groups_.insert(groups_.end(), {shape, text, {}, {}, now_ns + kWaitNs});
+    group =
+        groups_.insert(groups_.end(), {shape, text, {}, {}, now_ns + kWaitNs, level_of_report(report)});
   add_once(&group->ranks, rank);
   if (known) add_once(&group->variables, report.variable);
 }
@@ -104,17 +111,17 @@ std::vector<ReportBook::Line> ReportBook::take_due(std::int64_t now_ns, bool all
   std::vector<Line> due;
   std::erase_if(groups_, [&](const Group& group) {
     if (!all && now_ns < group.until_ns) return false;
-    due.push_back({true, text_of_group(group)});
+    due.push_back({group.level, text_of_group(group)});
     return true;
   });
   std::erase_if(deaths_, [&](const auto& each) {
     const auto& [iteration, deaths] = each;
     if (!all && now_ns < deaths.until_ns) return false;
-    due.push_back(
-        {false, fmt::format("{} ended without leat_finalize, in iteration {}; the data {} had "
-                            "written will be stored",
-                            ranks_in_words(deaths.ranks), iteration,
-                            deaths.ranks.size() == 1 ? "it" : "they")});
+    due.push_back({LogLevel::warning,
+                   fmt::format("{} ended without leat_finalize, in iteration {}; the data {} had "
+                               "written will be stored",
+                               ranks_in_words(deaths.ranks), iteration,
+                               deaths.ranks.size() == 1 ? "it" : "they")});
     return true;
   });
   return due;

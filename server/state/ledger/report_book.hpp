@@ -33,7 +33,8 @@ class ReportBook {
   std::string why(std::uint32_t client, std::uint32_t number) const;
   bool has_waiting() const noexcept { return !groups_.empty() || !deaths_.empty(); }
   struct Line {
-    bool is_error = true;  ///< of a call; else only something to know
+    LogLevel level =
+        LogLevel::error;  ///< error: of a call that failed; else only something to know
     std::string text;
   };
   /// What is to be said now; `all`: without waiting for other ranks.
@@ -45,6 +46,7 @@ class ReportBook {
     std::vector<std::int32_t> ranks;
     std::vector<std::uint32_t> variables;
     std::int64_t until_ns = 0;
+    LogLevel level = LogLevel::error;
   };
   struct Deaths {
     std::vector<std::int32_t> ranks;
