@@ -56,6 +56,13 @@ LogLevel level_of_report(const shm::Report& report) {
   return (report.number & shm::kIsNote) != 0 ? LogLevel::info : LogLevel::error;
 }
 
+// The same of ranks that have the same to say. A warning is of the name in it: "u1" is not "u2".
+std::string shape_of_report(LogLevel level, const std::string& why) {
+  const std::size_t begin = level == LogLevel::warning ? why.find('"') : std::string::npos;
+  if (begin == std::string::npos) return without_numbers(why);
+  return without_numbers(why) + why.substr(begin, why.find('"', begin + 1) - begin);
+}
+
 template <class T>
 void add_once(std::vector<T>* values, T value) {
   if (std::find(values->begin(), values->end(), value) == values->end()) values->push_back(value);
@@ -75,12 +82,12 @@ void ReportBook::take(std::uint32_t client, std::int32_t rank, const shm::Report
   whys_[client].emplace_back(report.number & ~(shm::kWasSaid | shm::kIsWarning | shm::kIsNote),
                              why);
   if ((report.number & shm::kWasSaid) != 0) return;
-  const std::string shape = without_numbers(why);
+  const std::string shape = shape_of_report(level_of_report(report), why);
   auto group = std::find_if(groups_.begin(), groups_.end(),
                             [&shape](const Group& each) { return each.shape == shape; });
   if (group == groups_.end())
-    group =
-        groups_.insert(groups_.end(), {shape, text, {}, {}, now_ns + kWaitNs, level_of_report(report)});
+    group = groups_.insert(groups_.end(),
+                           {shape, text, {}, {}, now_ns + kWaitNs, level_of_report(report)});
   add_once(&group->ranks, rank);
   if (known) add_once(&group->variables, report.variable);
 }
