@@ -257,12 +257,13 @@ std::string UndeclaredWriter::head_of(const Given& given) const {
     dimensions += comma + quoted_name(name + "@" + std::to_string(d));  // no array has such a name
     extents += comma + std::to_string(given.view.extent[d]);
   }
-  std::string head = "{\"source\":" + quoted_name(source_) +
-                     ",\"by_plugin\":true,\"iteration\":" + std::to_string(channel_.iteration()) +
-                     ",\"arrays\":[{\"name\":" + quoted_name(name) + ",\"type\":\"" +
-                     scalar_name(given.view.type) + "\",\"unit\":\"\",\"dimensions\":[" +
-                     dimensions + "],\"extents\":[" + extents +
-                     "],\"offset\":0,\"bytes\":" + std::to_string(given.bytes) + "}]}";
+  std::string head =
+      "{\"source\":" + quoted_name(source_) +
+      ",\"by_plugin\":true,\"of_rank\":true,\"iteration\":" + std::to_string(channel_.iteration()) +
+      ",\"arrays\":[{\"name\":" + quoted_name(name) + ",\"type\":\"" +
+      scalar_name(given.view.type) + "\",\"unit\":\"\",\"dimensions\":[" + dimensions +
+      "],\"extents\":[" + extents + "],\"offset\":0,\"bytes\":" + std::to_string(given.bytes) +
+      "}]}";
   head.resize((head.size() + kHeadAlignment - 1) / kHeadAlignment * kHeadAlignment, ' ');
   return head;
 }

@@ -166,7 +166,8 @@ void Events::on_start_at(std::uint32_t index, const shm::Event& event) {
     return overflow_.serve();
   }
   session_.clients.complain(
-      index, fmt::format("said that it begins with iteration {}, which cannot be", event.iteration));
+      index,
+      fmt::format("said that it begins with iteration {}, which cannot be", event.iteration));
 }
 
 // The client is in `iteration`, and has ended all before it. That it was there already is no error:
@@ -281,10 +282,14 @@ void Events::on_products(std::uint32_t index, const shm::Event& event) {
   if (publication) {
     // What a rank makes itself comes in the iteration that it is in.
     std::string passed;
-    if (publication->iteration == event.iteration) (void)enters(index, event.iteration, &passed);
-    if (is_undeclared(*publication) && session_.iterations.is_dropped(publication->iteration))
+    const bool is_own = is_undeclared(*publication);
+    if (is_own && publication->iteration == event.iteration)
+      (void)enters(index, event.iteration, &passed);
+    if (is_own && session_.iterations.is_dropped(publication->iteration))
       return session_.memory.release(block);
-    const bool waits = publication->iteration <= session_.iterations.current(index);
+    // A staging node publishes what comes behind an iteration, and ends that at last: none of it waits for its own rank.
+    const std::int64_t current = session_.iterations.current(index);
+    const bool waits = publication->iteration < current + (is_own ? 1 : 0);
     return dispatcher_.publish(std::move(*publication), block, waits);
   }
   session_.clients.complain(index, fmt::format("products are not valid, and are lost: {}", error));

@@ -204,7 +204,8 @@ void Failover::adopt_products(std::uint32_t client, const shm::Event& event, std
   const std::int64_t iteration = publication->iteration;
   if (is_undeclared(*publication) && session_.dropped.has(iteration))
     return session_.memory.release(block);
-  const bool waits = iteration > done() && iteration <= session_.clients[client].saved().iteration;
+  const bool waits = iteration > done() && iteration < session_.clients[client].saved().iteration +
+                                                           (is_undeclared(*publication) ? 1 : 0);
   dispatcher_.publish(std::move(*publication), block, waits);
 }
 

@@ -53,6 +53,7 @@ std::optional<Publication> published_by_rank(const shm::Segment& segment, const 
                                                           : Publication::Source::script;
   publication.source = text_in(head, "source");
   publication.comes_again = true;
+  publication.of_rank = member_of(head, "of_rank") == true;
   publication.iteration = integer_of(member_of(head, "iteration")).value_or(-1);
   if (publication.iteration < 0 || publication.iteration >= shm::kMostIterations)
     return refuse("they are of no iteration");

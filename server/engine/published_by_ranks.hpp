@@ -13,7 +13,7 @@ namespace leat::server {
 /// `event`: of shm::EventKind::products; the caller has made sure that its bytes are leased to the client. Behind a BlockHeader lies
 /// the head, JSON:
 ///
-///     {"source": "stats@4", "by_plugin": true, "iteration": 7,
+///     {"source": "stats@4", "by_plugin": true, "of_rank": false, "iteration": 7,
 ///      "arrays": [{"name", "type", "unit", "dimensions": [...], "extents": [...], "offset", "bytes"}, ...]}
 ///
 /// and behind that the data, in which offsets count. Products point into the segment. An error says what made no sense: all or none

@@ -35,10 +35,7 @@ std::vector<const Product*> wanted_of(const Publication& publication,
   return wanted;
 }
 
-bool is_undeclared(const Publication& publication) noexcept {
-  return publication.kind == Publication::Source::plugin &&
-         publication.source.starts_with("undeclared@");
-}
+bool is_undeclared(const Publication& publication) noexcept { return publication.of_rank; }
 
 void replace_with(Publication* all, Publication later) {
   for (Product& product : later.products) {

@@ -111,6 +111,8 @@ struct Publication {
   bool of_run = false;                       ///< what all of several servers gave is in it
   bool comes_again = false;                  ///< by the next server, should this one die meanwhile
   std::shared_ptr<const SharedFile> file{};  ///< in which the products lie; null: in no such file
+  bool of_rank =
+      false;  ///< a rank of the simulation has written it undeclared, in the iteration that it was in
 };
 
 /// The data in memory of our own, in which the products have places of their own from here on.
