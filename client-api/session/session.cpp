@@ -200,13 +200,12 @@ inline Status Session::end(const Call& call) {
 Status Session::expect_number(const Call& call, const char* what, std::int64_t iteration) {
   constexpr std::int64_t kMost = INT32_MAX - 1;
   if (iteration >= 0 && iteration <= kMost) return Status::OK;
-  return failures_.complain(call,
-                            {Status::ERROR_ARGUMENT, std::string(what) +
-                                                         " cannot have the number " +
-                                                         std::to_string(iteration) +
-                                                         ": numbers go from 0 to " +
-                                                         std::to_string(kMost)},
-                            "");
+  return failures_.complain(
+      call,
+      {Status::ERROR_ARGUMENT, std::string(what) + " cannot have the number " +
+                                   std::to_string(iteration) + ": numbers go from 0 to " +
+                                   std::to_string(kMost)},
+      "");
 }
 
 Status Session::start_at(const Call& call, std::int64_t iteration) {

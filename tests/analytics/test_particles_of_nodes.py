@@ -102,12 +102,16 @@ def test_on_one_node_they_are_those_of_numpy(one_node):
     assert bonds["x_broken"][-1] > 0 and not set(MISSING) & set(radial)
 
 
-def expect_same(found, expected):
+def expect_same(found, expected, killed):
+    """killed: the others may have gone on without the server, on a machine that has much to do; then each row says so."""
     (found, at), (expected, _) = found, expected
     assert at == list(range(ITERATIONS))
+    whole = found["x_servers_missing"] == 0
+    assert whole[0] and (killed or whole.all())
     for name, values in expected.items():
-        assert np.array_equal(found[name], values, equal_nan=values.dtype.kind == "f"), name
-    assert all((found[name] == 0).all() for name in MISSING)
+        same = [np.array_equal(a, b, equal_nan=values.dtype.kind == "f") for a, b in zip(found[name], values)]
+        assert np.array(same)[whole].all(), (name, same, whole)
+    assert all((found[name][whole] == 0).all() for name in MISSING)
 
 
 @pytest.mark.parametrize("nodes", [2, 4])
@@ -118,8 +122,8 @@ def test_on_several_nodes_they_have_the_same_bits(tmp_path, one_node, nodes, kil
             os.kill(run.server_of(1), signal.SIGKILL)  # its ranks look after it now and then, and start the next one
 
     radial, bonds, _ = run_of(tmp_path, nodes, kill)
-    expect_same(radial, one_node[0])
-    expect_same(bonds, one_node[1])
+    expect_same(radial, one_node[0], killed)
+    expect_same(bonds, one_node[1], killed)
     assert not list(tmp_path.glob("*.bonds*"))
 
 

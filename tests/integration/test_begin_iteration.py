@@ -206,7 +206,7 @@ def test_means_and_reductions_over_servers_have_rows_of_true_iterations_alone(tm
         values = file["a"][:].reshape(7, 2, 5)
         assert file["iteration"][:].tolist() == steps
         assert np.array_equal(np.ravel(file["r"][:]), values.sum(axis=(1, 2)))
-    with h5py.File(tmp_path / "run.every-100.h5") as file:
+    with h5py.File(tmp_path / "run-over-100.h5") as file:
         means = file["m"][:]
     windows = [[0, 1, 2], [3, 4], [5, 6]]
     assert same_bits(means.reshape(3, 2, 5), np.array([np.add.reduce(values[w].astype("f8")) / len(w) for w in windows]))

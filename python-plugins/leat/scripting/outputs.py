@@ -111,8 +111,8 @@ def _as_text(value):
 
 
 def write_image(folder, name, iteration, picture):
-    """<folder>/<name>-<iteration>.png; appears whole, and latest-<name>.png is a link to the newest. picture: a matplotlib figure, a 2-D array, (h, w, 3 or 4) bytes,
-    or the bytes of such a file."""
+    """<folder>/<name>-<iteration>.png; appears whole, and latest-<name>.png is a link to the newest. picture: a matplotlib figure,
+    a 2-D array, (h, w, 3 or 4) bytes, or the bytes of such a file."""
     path = pathlib.Path(folder) / f"{name}-{iteration:0{_DIGITS}d}.png"
     with _whole(path, "wb") as file:
         if hasattr(picture, "savefig"):

@@ -70,11 +70,12 @@ class Folder:
         os.replace(name, to, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
 
     def link(self, name, to, comes_before):
-        """A symbolic link `name` to the file `to` beside it, in the place of the one that is there if comes_before(its target) is true. Nothing
+        """A symbolic link `name` to the file `to` beside it, in the place of the one that is there if comes_before(its target). Nothing
         where something else has the name, and on file systems without links."""
-        with contextlib.suppress(OSError):
-            if os.path.lexists(f"/proc/self/fd/{self._descriptor}/{name}") and not comes_before(os.readlink(name, dir_fd=self._descriptor)):
-                return
+        with contextlib.suppress(OSError):  # also of readlink: it is no link
+            with contextlib.suppress(FileNotFoundError):
+                if not comes_before(os.readlink(name, dir_fd=self._descriptor)):
+                    return
             part = f".{name}.{os.uname().nodename}.{os.getpid()}"
             self.remove(part)
             os.symlink(to, part, dir_fd=self._descriptor)
