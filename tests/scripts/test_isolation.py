@@ -184,7 +184,9 @@ def test_the_simulation_and_its_data_are_as_without_scripts_whatever_these_do(tm
     expect_all_stored(tmp_path, 15)
     for script in ("abort", "loop", "raise_", "eat", "exit"):
         assert "FAILED" in last_report(run, script)
-    assert "SystemExit: I go" in run.log() and "FAILED" not in last_report(run, "flood")
+    assert "SystemExit: I go" in run.log()
+    flood = last_report(run, "flood")  # 0.3 s may be too little where other tests run
+    assert "FAILED" not in flood or "took longer" in flood, flood
 
 
 def workers_of(run):
