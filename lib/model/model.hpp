@@ -186,8 +186,8 @@ struct MeshNumber {
 /// variable.
 struct Mesh : MeshFields {
   using Kind = MeshKind;
-  std::uint32_t dims = 0;                  ///< of space: 1 to kMaxAxes
-  std::vector<double> origin, spacing;     ///< uniform: `dims` each; amr: those of level 0
+  std::uint32_t dims = 0;               ///< of space: 1 to kMaxAxes
+  std::vector<double> origin, spacing;  ///< uniform: `dims` each; amr: those of level 0
   /// Of those two, what parameters give (mesh_place.hpp). There stands what the XML's values come to, NaN where it has none.
   std::vector<MeshNumber> given;
   std::vector<std::uint32_t> coordinates;  ///< others: variables, one for each axis or one for all

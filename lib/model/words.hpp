@@ -71,9 +71,8 @@ inline constexpr Word<OverflowPolicy> kWords<OverflowPolicy>[] = {
     {"spill", OverflowPolicy::spill},
     {"error", OverflowPolicy::error}};
 template <>
-inline constexpr Word<Undeclared> kWords<Undeclared>[] = {{"warn", Undeclared::warn},
-                                                          {"ignore", Undeclared::ignore},
-                                                          {"accept", Undeclared::accept}};
+inline constexpr Word<Undeclared> kWords<Undeclared>[] = {
+    {"warn", Undeclared::warn}, {"ignore", Undeclared::ignore}, {"accept", Undeclared::accept}};
 template <>
 inline constexpr Word<DropScope> kWords<DropScope>[] = {{"node", DropScope::node},
                                                         {"run", DropScope::run}};

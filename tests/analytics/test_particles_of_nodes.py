@@ -109,8 +109,8 @@ def expect_same(found, expected, killed):
     whole = found["x_servers_missing"] == 0
     assert whole[0] and (killed or whole.all())
     for name, values in expected.items():
-        same = [np.array_equal(a, b, equal_nan=values.dtype.kind == "f") for a, b in zip(found[name], values)]
-        assert np.array(same)[whole].all(), (name, same, whole)
+        rows = whole if len(values) == len(whole) else slice(None)  # edges of bins are once for all
+        assert np.array_equal(found[name][rows], values[rows], equal_nan=values.dtype.kind == "f"), (name, whole)
     assert all((found[name][whole] == 0).all() for name in MISSING)
 
 

@@ -18,8 +18,7 @@ def _head(found, source):
     yield f"Made by leat model of {source}."
     yield "Each variable is written here by one rank, as a whole: where several ranks write parts of it, give their"
     yield "size as dimensions, and where they lie by leat_set_position, or by position of the layout."
-    for each in found.left_out:
-        yield each
+    yield from found.left_out
 
 
 def declarations(found):
