@@ -62,7 +62,8 @@ struct Group {
 // Titles come in the order in which the first verb of each is added.
 void put_into_groups(CLI::App& app) {
   const std::vector<Group> groups = {
-      {"Before a run", {"check", "convert", "doctor", "launch", "placement", "plan", "predict"}},
+      {"Before a run",
+       {"check", "convert", "doctor", "launch", "model", "placement", "plan", "predict"}},
       {"While it runs", {"ctl", "top", "dash", "graph", "staging"}},
       {"Afterwards",
        {"ls", "report", "replay", "trace", "merge", "view", "xdmf", "recover", "clean"}}};

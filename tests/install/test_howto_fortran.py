@@ -35,20 +35,33 @@ end program
 """
 
 
-@pytest.fixture(params=["with the installed module", "with the installed sources"])
+def by_cmake(snippet, folder, installed):
+    """The page's lines in a project, which knows of MPI already."""
+    head = "cmake_minimum_required(VERSION 3.20)\nproject(flow LANGUAGES Fortran C)\nfind_package(MPI REQUIRED COMPONENTS Fortran)\n"
+    (folder / "CMakeLists.txt").write_text(head + snippet)
+    sh("cmake", "-S", ".", "-B", "made", f"-DCMAKE_PREFIX_PATH={installed}", cwd=folder)
+    said = sh("cmake", "--build", "made", "--verbose", cwd=folder)
+    if "FortranSource" in snippet:
+        assert "leat.f90" in said and "leat_fortran.c" in said and f"-I{installed}/include/leat/fortran" not in said
+    (folder / "made/flow").rename(folder / "flow")
+
+
+@pytest.fixture(params=["with the installed module", "with the installed sources", "with CMake", "with CMake and the sources"])
 def flow(request, installed, tmp_path):
     (tmp_path / "flow.f90").write_text(flow_with_the_calls_of_the_page())
     (tmp_path / "flow.xml").write_text(re.search(r"```xml\n(.*?)```", PAGE, re.S)[1])
     lib = next(installed.glob("lib*/**/libleat.so")).parent
-    sources = installed / "include/leat/fortran"
     if request.param == "with the installed module":
         command = re.search(r"mpif90.*?-o flow", PAGE, re.S)[0].replace("\\\n", " ")
         (tmp_path / "prefix").symlink_to(installed)
         sh("sh", "-c", command, cwd=tmp_path, environment={"PREFIX": str(tmp_path / "prefix")})
+    elif request.param == "with the installed sources":
+        (tmp_path / "prefix").symlink_to(installed)
+        commands = re.search(r"( +cc -c .*\n +mpif90 .*\n.*-o flow)", PAGE)[0].replace("\\\n", " ")
+        sh("sh", "-ec", commands, cwd=tmp_path, environment={"PREFIX": str(tmp_path / "prefix")})
     else:
-        sh("cc", "-c", sources / "leat_fortran.c", f"-I{installed}/include", cwd=tmp_path)
-        sh("mpif90", sources / "leat.f90", sources / "leat_mpi.f90", "flow.f90", "leat_fortran.o", f"-I{sources}",
-           f"-L{lib}", "-lleat", "-o", "flow", cwd=tmp_path)
+        snippets = re.findall(r"```cmake\n(.*?)```", PAGE, re.S)
+        by_cmake(snippets["sources" in request.param], tmp_path, installed)
     return tmp_path, lib
 
 
