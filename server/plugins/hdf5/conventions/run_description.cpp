@@ -215,8 +215,10 @@ struct DescribedRun::Reader {
     model::each_seen_field_of_Mesh(TakeField{*this, from}, made);
     made.kind = from.at("kind");
     made.dims = std::min(from.at("dims").get<std::uint32_t>(), 3u);
-    std::fill(std::begin(made.origin), std::end(made.origin), kUnknown);
-    std::fill(std::begin(made.spacing), std::end(made.spacing), kUnknown);
+    if (made.kind == LEAT_MESH_UNIFORM || made.kind == LEAT_MESH_AMR) {
+      std::fill_n(made.origin, made.dims, kUnknown);
+      std::fill_n(made.spacing, made.dims, kUnknown);
+    }
     copy_list(from.value("origin", json::array()), made.origin);
     copy_list(from.value("spacing", json::array()), made.spacing);
     made.coordinate_count = copy_list(from.value("coordinates", json::array()), made.coordinate);
