@@ -82,7 +82,7 @@ def test_what_a_variable_is_is_said_as_json_in_one_place():
 FIELD = re.compile(r"\b(time_varying|ghost_low|ghost_high|standard_name|cell_methods)\b")
 SAYS_FIELDS = {
     "lib/model/fields.def": "the fields of the XML as they are", "lib/model/model.hpp": "the other fields",
-    "lib/model/read_variables.cpp": "made of the XML",
+    "lib/model/read_layouts.cpp": "made of the XML", "lib/model/read_variables.cpp": "made of the XML",
     "lib/model/run_description.cpp": "the conversion to JSON",
     "server/pipeline/plugin_view.cpp": "the conversion to the plugin ABI", "server/include/plugin.h": "the plugin ABI, a contract",
     "server/state/clients/catalogue_writer.cpp": "the conversion to the segment", "lib/shm/layout.hpp": "the segment, a contract",
