@@ -59,6 +59,7 @@ class Sweeper {
   Findings run() {
     for (const std::string& name : names_in(places_.shared_memory)) look_at_segment(name);
     std::sort(findings_.undrained.begin(), findings_.undrained.end(), is_older);
+    std::sort(findings_.being_stored.begin(), findings_.being_stored.end(), is_older);
     for (const std::string& session : sessions({".live", ".sock", ".control"})) {
       if (!has_living_segment(session)) look_at_session(session);
     }
@@ -98,8 +99,11 @@ class Sweeper {
         attempt.held || (attempt.lock && os::bytes_are_locked(attempt.lock, 0, kToTheEnd));
     if (held) {
       findings_.alive.push_back({name->session, path, segment.bytes, name->maker});
+      const os::UniqueFd there = os::open_there(path);
+      if (must_stay_ && there && !os::bytes_are_locked(there, 0, kToTheEnd))
+        findings_.being_stored.push_back({name->session, file, segment.bytes, true});
     } else if (attempt.lock && must_stay_ && must_stay_(file)) {
-      findings_.undrained.push_back({name->session, file, segment.bytes});
+      findings_.undrained.push_back({name->session, file, segment.bytes, false});
     } else if (attempt.lock) {
       stale("segment", name->session, path, segment.bytes);
       removed_.insert(file);

@@ -41,11 +41,13 @@ struct UndrainedOne {
   std::string session;
   std::string segment;  ///< its name
   std::uint64_t bytes = 0;
+  bool is_being_stored = false;  ///< by somebody who has its lock
 };
 
 struct Findings {
-  std::vector<LiveOne> alive;
-  std::vector<UndrainedOne> undrained;  ///< the oldest first
+  std::vector<LiveOne> alive;              ///< and those that are being stored
+  std::vector<UndrainedOne> undrained;     ///< the oldest first
+  std::vector<UndrainedOne> being_stored;  ///< no process of theirs lives; in their order
   std::vector<StaleResource> dead;
 };
 

@@ -38,6 +38,12 @@ void Drains::start_one(const node::UndrainedOne& one) {
   const shm::Undrained held = shm::undrained_in(one.segment);
   if (!held.run && held.problem.empty())
     return;  // another process was faster, while this one waited
+  std::error_code error;
+  const bool is_here = held.run && std::filesystem::equivalent(held.run->folder, ".", error);
+  if (one.is_being_stored) {  // who does it says what came of it
+    started_.push_back({one.segment, one.session, 0, is_here, 0, true});
+    return;
+  }
   const std::string what =
       fmt::format("session {} was killed with {} of {} in memory", one.session,
                   counted(held.iterations.size(), "iteration"), held.run ? held.run->folder : "?");
@@ -53,8 +59,6 @@ void Drains::start_one(const node::UndrainedOne& one) {
     return;
   }
   log_->info("{}: process {} stores them", what, *pid);
-  std::error_code error;
-  const bool is_here = std::filesystem::equivalent(held.run->folder, ".", error);
   started_.push_back({one.segment, one.session, *pid, is_here});
   ++unreported_;
 }

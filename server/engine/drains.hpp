@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions of this user on this node of which all processes were killed: a process of its own for each stores what lies
-// in its segment (leatd --drain), beside this server and whatever becomes of it. The stores of this run wait, within
-// bounds, for those that write to the same folder.
+// in its segment (leatd --drain), beside this server and whatever becomes of it; where another run on this node has started
+// one, that one counts. The stores of this run wait, within bounds, for those that write to the same folder.
 #pragma once
 
 #include <unistd.h>
@@ -45,7 +45,7 @@ class Drains {
  private:
   struct One {
     std::string segment, session;
-    pid_t pid = 0;
+    pid_t pid = 0;  ///< 0: somebody else's
     bool is_here = false;
     int status = 0;  // of the process, when it has ended
     bool is_told = false;

@@ -67,7 +67,7 @@ def test_a_variable_a_mesh_and_a_store_are_the_same_to_all_who_are_told(tmp_path
                  "ghosts": [[1, 1], [0, 0]], "mesh": "box", "centering": "nodal", "standard_name": "air_temperature",
                  "unit": "K", "description": "", "time_varying": True}
     assert fixed["time_varying"] is False and told["meshes"] == [{
-        "name": "box", "type": "uniform", "dims": 2, "origin": [0, 0], "spacing": [0.5, 0.5], "unit": "m", "description": ""}]
+        "name": "box", "type": "uniform", "dims": 2, "origin": [0, 0], "spacing": ["h", "h"], "unit": "m", "description": ""}]
     own = {"shape", "stores", "bytes_per_rank", "why_unknown"}
     assert [{k: v for k, v in each.items() if k not in own} for each in checked["variables"]] == [
         {k: v for k, v in each.items() if k not in own} for each in told["variables"]]

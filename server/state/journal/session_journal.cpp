@@ -134,7 +134,9 @@ Result<LiveSession> LiveSession::begin(const std::string& session, const std::st
   Result<std::string> folder = node::runtime_folder();
   if (!folder) return folder.error();
   LiveSession live;
-  live.undrained_ = node::sweep({*folder}, node::Sweep::remove, shm::must_stay).undrained;
+  node::Findings found = node::sweep({*folder}, node::Sweep::remove, shm::must_stay);
+  live.undrained_ = std::move(found.being_stored);
+  live.undrained_.insert(live.undrained_.end(), found.undrained.begin(), found.undrained.end());
   const node::SessionFiles files = node::session_files(*folder, session);
   os::UniqueFd lock = os::lock_file(files.live, kLockLimitNs);
   // The byte can be looked at without keeping anybody from the lock.

@@ -87,7 +87,7 @@ class LiveSession {
   void finish() noexcept { owns_segment_ = true; }
   /// Of the segment that is drained.
   os::UniqueFd take_drain_lock() noexcept { return std::move(drain_lock_); }
-  /// Of other sessions, found at the beginning.
+  /// Of other sessions, found at the beginning; those that others store already come first.
   const std::vector<node::UndrainedOne>& undrained() const noexcept { return undrained_; }
   /// "" when it is drained: nobody comes.
   const std::string& socket() const noexcept { return files_.socket; }
