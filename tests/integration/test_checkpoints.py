@@ -6,6 +6,8 @@ import random
 import re
 import shutil
 import signal
+import subprocess
+import threading
 import time
 
 import numpy as np
@@ -26,7 +28,7 @@ from checkpoint_run import (
     write_checkpoint,
     written,
 )
-from leat_run import LIMIT, Run, data, same_bits, xml
+from leat_run import BUILD, LIMIT, Run, data, same_bits, xml
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs/reference/checkpoint.md"
 FOLDER = "run.checkpoint"
@@ -382,6 +384,32 @@ def test_what_a_killed_run_had_in_memory_is_the_newest(tmp_path):
         assert restart(run) == 3, run.log()
         check_read(run, 2, 2)
         run.finish()
+
+
+def test_what_another_run_stores_of_a_killed_one_is_waited_for(tmp_path):
+    with doomed(Run(tmp_path, text(), ranks=2)) as run:
+        run.init()
+        write_checkpoint(run, 0)
+        os.kill(run.server(), signal.SIGSTOP)
+        for step in (1, 2):
+            write_checkpoint(run, step)
+        for rank in run.ranks:
+            rank.kill()
+    (segment,) = (path for path in run.segments() if path.suffix != ".sums")
+    words = [BUILD / "bin/leatd", "--drain", segment.name]
+    storing = subprocess.Popen(words, env=run.environment, stderr=subprocess.DEVNULL)  # as the start of a run elsewhere does
+    inode = f":{segment.stat().st_ino} "
+    while inode not in pathlib.Path("/proc/locks").read_text() and storing.poll() is None:
+        pass
+    storing.send_signal(signal.SIGSTOP)
+    with Run(tmp_path, text(), ranks=3) as run:
+        goes_on = threading.Timer(2, storing.send_signal, [signal.SIGCONT])
+        goes_on.start()
+        assert restart(run) == 3, run.log()
+        check_read(run, 2, 2)
+        run.finish()
+        goes_on.join()
+    storing.wait(LIMIT)
 
 
 def test_a_rank_that_dies_leaves_no_checkpoint_of_its_last_iteration(tmp_path):
