@@ -98,7 +98,11 @@ def test_an_analysis_runs_unchanged(tmp_path, nodes):
 
 
 def test_deisa_dask_itself_computes_the_same(tmp_path):
-    assert sorted(told_by_deisa_itself(tmp_path / "itself", CALLBACKS, 2, 6)) == expected(2, 6)
+    for attempt in range(3):  # on a loaded machine it loses arrays, and says "caused the cluster to lose scattered data"
+        told = sorted(told_by_deisa_itself(tmp_path / f"itself{attempt}", CALLBACKS, 2, 6))
+        if told == expected(2, 6):
+            break
+    assert told == expected(2, 6)
 
 
 FEEDBACK = '''

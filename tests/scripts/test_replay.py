@@ -198,7 +198,7 @@ def test_parameters_are_those_of_the_iteration(live):
 
 def test_pictures_of_a_replay_are_those_of_the_run(live, replayed):
     pictures = files(live / "mix-scripts", "png")
-    assert len(pictures) == 4 and files(replayed[0], "png") == pictures
+    assert len(pictures) == 5 and files(replayed[0], "png") == pictures  # of four iterations, and the link to the newest
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
