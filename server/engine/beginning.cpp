@@ -33,7 +33,7 @@ void Beginning::begin(std::uint32_t client, std::int64_t iteration) {
 void Beginning::again(std::uint32_t client, std::int64_t iteration) {
   if (client == 0) session_.parameters.iteration_ended(iteration - 1);
   session_.iterations.skip_to(client, iteration);
-  session_.memory.iteration_ended(client, iteration - 1);
+  session_.memory.skip_to(client, iteration);
   look_at_gaps();
 }
 

@@ -161,7 +161,10 @@ std::vector<std::vector<shm::FoundBlock>> Failover::adopt_leases() {
 // In the order in which they were handed over: a later one replaces an earlier one.
 void Failover::take_blocks(std::uint32_t client, std::vector<shm::FoundBlock> found) {
   std::sort(found.begin(), found.end(), by_event);
-  for (const shm::FoundBlock& block : found) adopt_block(client, block);
+  for (const shm::FoundBlock& block : found) {
+    session_.memory.leases().was_in(block.header.iteration);
+    adopt_block(client, block);
+  }
   session_.memory.leases().resume(client, session_.clients[client].saved().iteration,
                                   peak_of(found));
 }

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import time
 
 import h5py
 import numpy as np
@@ -171,6 +172,35 @@ def test_a_server_that_is_killed_meanwhile_is_followed_by_one_that_knows_it(tmp_
         run.finish()
         assert "has taken over" in run.log() and "left iteration" not in run.log()
     expect_rows(tmp_path / "run.h5", [3, 300, 400, 401])
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["", "after a server was killed"])
+@pytest.mark.parametrize("first", ["start_at", "begin", "written"])
+def test_a_rank_that_is_ahead_by_a_gap_waits_for_nobody(tmp_path, first, killed):
+    """Numbers without an iteration need no memory: the buffer has room for six blocks."""
+    big = '<layout name="big" type="uint8" dimensions="1000000"/><variable name="a" layout="big"/>'
+    with Run(tmp_path, xml(big, buffer="8MiB", timeout="30s"), ranks=2) as run:
+        run.init()
+        for rank in run.ranks:
+            if first == "start_at":
+                rank.must("start_at", 201)
+            else:
+                rank.must("begin", 201)
+            if first == "written":
+                assert rank.write("a", 1000000, 201).ok
+                rank.end()
+        if killed:
+            os.kill(run.server(), signal.SIGKILL)
+        for rank in run.ranks:  # one after the other: the second one is in iteration 201 or 202 as long as the first one writes
+            for number in (1_000_000, 1_000_500):
+                rank.must("begin", number)
+                began = time.monotonic()
+                assert rank.write("a", 1000000, number).ok
+                rank.end()
+                assert time.monotonic() - began < 20
+        run.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [201] * (first == "written") + [1_000_000, 1_000_500]
 
 
 @pytest.mark.parametrize("kills", [False, True], ids=["all live", "a server is killed"])

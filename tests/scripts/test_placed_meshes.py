@@ -196,6 +196,42 @@ def test_a_restart_goes_on_in_the_same_place_only(tmp_path):
     assert (tmp_path / "run.h5").read_bytes() == before
 
 
+def test_a_place_that_comes_later_in_an_appended_run_has_to_be_that_of_the_file(tmp_path):
+    text = xml(WHOLE, store='<store name="out" type="hdf5" append="true"/>')
+    with Run(tmp_path, text) as run:
+        run.init()
+        write(run, range(2))
+        run.finish()
+    with Run(tmp_path, text) as again:
+        (rank,) = again.init()
+        rank.must("start_at", 2)
+        rank.must("set_int", "nx", 4)
+        assert rank.write("t", BYTES, 2).ok
+        rank.end()
+        write(again, [3, 4], x0=7.0)
+        rank.start("finalize")
+        assert rank.result().status == "LEAT_ERROR_LOST"
+    assert 'mesh "plate": origin is (10, -2) in the file, and (7, -2) in this run' in again.log(), again.log()
+    expect_places(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["leat/iteration_complete"][:].tolist() in ([1, 1, 1], [1, 1, 1, 0, 0])
+
+
+def test_a_view_of_servers_with_other_places_says_so(tmp_path):
+    with NodesRun(tmp_path, xml(PLATE.replace("ROWS", "6")), [[0], [1]]) as run:
+        run.init()
+        for rank in run.ranks:
+            rank.must("set_int", "nx", 4)
+            place(rank, x0=10.0 + rank.number)
+            rank.must("set_position", "t", 0, f"{3 * rank.number},0")
+            assert rank.write("t", BYTES, rank.number).ok
+            rank.end()
+        run.finish()
+        said = run.log()
+    assert 'mesh "plate" lies elsewhere in rank000001 than in rank000000' in said, said
+    expect_places(tmp_path / "run.h5", y=[*Y, -1.125, -0.875, -0.625])
+
+
 BOX = """<mesh name="box" type="rectilinear" coordinates="x_node,y_node"/>
 <layout name="xn" type="double" dimensions="5" global="5" names="x_node"/><layout name="yn" type="float" dimensions="4" names="y_node"/>
 <layout name="cells" type="double" dimensions="3,4" global="3,4" names="y,x"/>

@@ -94,7 +94,21 @@ void CatchUp::iteration_ended(std::uint32_t client, std::int64_t iteration) {
   owner.is_fresh = false;
   owner.peak = std::max(owner.peak, owner.this_iteration);
   owner.this_iteration = 0;
+  if (has_gaps_from_ != INT64_MAX) {
+    there_.insert(iteration);
+    there_.erase(there_.begin(), there_.lower_bound(least()));
+  }
   move_to(owner, iteration + 1);
+}
+
+void CatchUp::skip_to(std::uint32_t client, std::int64_t iteration) {
+  if (has_gaps_from_ == INT64_MAX) {
+    has_gaps_from_ = 0;
+    for (const Client& each : clients_)
+      if (!each.gone) has_gaps_from_ = std::max(has_gaps_from_, each.iteration);
+  }
+  move_to(clients_[client], iteration);
+  for (Client& each : clients_) update_need(each);
 }
 
 void CatchUp::client_gone(std::uint32_t client) {
@@ -109,6 +123,7 @@ void CatchUp::resume(std::uint32_t client, std::int64_t iteration, std::uint64_t
   owner.this_iteration = 0;
   owner.peak = peak;
   owner.is_fresh = iteration == 0;
+  has_gaps_from_ = 0;
   move_to(owner, iteration);
 }
 
@@ -141,9 +156,18 @@ std::uint64_t CatchUp::need_of(const Client& client) const {
   if (client.gone || client.iteration >= reserved_until_) return 0;
   const std::uint64_t even_share = regions_.total_bytes() / clients_.size();
   const std::uint64_t per_iteration = client.is_fresh ? even_share : client.peak;
-  const auto lag = static_cast<std::uint64_t>(reserved_until_ - client.iteration);
-  const std::uint64_t all = per_iteration * std::min<std::uint64_t>(lag, 1024);
+  const std::uint64_t all = per_iteration * iterations_in(client.iteration, reserved_until_);
   return all - std::min(all, client.this_iteration);
+}
+
+// Whoever is in `end` has ended all before it that are iterations. At most as many as memory has room for.
+std::uint64_t CatchUp::iterations_in(std::int64_t first, std::int64_t end) const {
+  constexpr std::int64_t kMostCounted = 1024;
+  std::int64_t count = std::max<std::int64_t>(0, std::min(end, has_gaps_from_) - first);
+  for (auto at = there_.lower_bound(std::max(first, has_gaps_from_));
+       at != there_.end() && *at < end && count < kMostCounted; ++at)
+    ++count;
+  return static_cast<std::uint64_t>(std::min(count, kMostCounted));
 }
 
 void CatchUp::update_need(Client& client) {
@@ -154,7 +178,7 @@ void CatchUp::update_need(Client& client) {
 
 std::uint64_t CatchUp::needed_until(std::int64_t iteration) {
   if (iteration <= least()) return 0;
-  if (iteration != reserved_until_) {
+  if (iteration != reserved_until_ || has_gaps_from_ != INT64_MAX) {
     reserved_until_ = iteration;
     for (Client& each : clients_) update_need(each);
   }

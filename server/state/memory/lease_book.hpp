@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "lib/shm/layout.hpp"
@@ -73,9 +74,14 @@ class CatchUp {
   void begin_at(std::uint32_t client, std::int64_t iteration);
   /// The client has ended this iteration, and all before it.
   void iteration_ended(std::uint32_t client, std::int64_t iteration);
+  /// The client goes over all from its current iteration on, and is in this one: numbers without an iteration need nothing.
+  void skip_to(std::uint32_t client, std::int64_t iteration);
   void client_gone(std::uint32_t client);
-  /// As a server that has died had it. `peak`: see most_in_iteration().
+  /// As a server that has died had it; which numbers have no iteration is not known, so those count that was_in() tells. `peak`: see most_in_iteration().
   void resume(std::uint32_t client, std::int64_t iteration, std::uint64_t peak);
+
+  /// After resume(): there are blocks of this iteration.
+  void was_in(std::int64_t iteration) { there_.insert(iteration); }
 
   bool is_gone(std::uint32_t client) const noexcept { return clients_[client].gone; }
   /// The least iteration that a client is in; INT64_MAX when all are gone.
@@ -105,10 +111,14 @@ class CatchUp {
   /// Something has changed that need_of() looks at.
   void update_need(Client& client);
   std::uint64_t need_of(const Client& client) const;
+  std::uint64_t iterations_in(std::int64_t first, std::int64_t end) const;
 
   const LeasedRegions& regions_;
   std::vector<Client> clients_;
   std::map<std::int64_t, std::uint32_t> in_;  // how many clients that are not gone are in which
+  // From `has_gaps_from_` on only these numbers have an iteration: clients have ended it.
+  std::int64_t has_gaps_from_ = INT64_MAX;
+  std::set<std::int64_t> there_;
   // The sum of what all still need until they have ended the iterations before this one: kept up to
   // date, since each request would else ask every client.
   std::int64_t reserved_until_ = 0;
@@ -137,6 +147,7 @@ class LeaseBook {
 
   /// All blocks of this client that were found in adopted leases have come. `peak`: the most bytes
   /// of them that are of one iteration.
+  void was_in(std::int64_t iteration) { catch_up_.was_in(iteration); }
   void resume(std::uint32_t client, std::int64_t iteration, std::uint64_t peak) {
     catch_up_.resume(client, iteration, peak);
   }
@@ -168,6 +179,9 @@ class LeaseBook {
   /// The client has ended this iteration, and all before it.
   void iteration_ended(std::uint32_t client, std::int64_t iteration) {
     catch_up_.iteration_ended(client, iteration);
+  }
+  void skip_to(std::uint32_t client, std::int64_t iteration) {
+    catch_up_.skip_to(client, iteration);
   }
   /// The client has ended: no more blocks will come from it, its requests are void.
   void client_gone(std::uint32_t client);

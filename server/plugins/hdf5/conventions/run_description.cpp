@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kName[] = "leat_run";
+constexpr const char* kName = kRunText;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int kFormat = 1;  // of the text; one that is only added to keeps its number
 

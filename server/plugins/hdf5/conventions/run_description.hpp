@@ -20,6 +20,9 @@ namespace leat::hdf5 {
 inline constexpr const char* kOneRow = "one-row";
 bool has_one_row(const leat_run& run);
 
+/// The attribute.
+inline constexpr const char* kRunText = "leat_run";
+
 /// Keeps it in the file, unless it is there. It is the same in all parts of a run: nothing in it is
 /// of one node.
 void describe_run(hid_t file, const leat_run& run);

@@ -249,6 +249,12 @@ std::vector<std::string> differences(hid_t file, const leat_run& run) {
   return all;
 }
 
+std::vector<std::string> differences_of_places(const leat_run& file, const leat_run& run) {
+  Differences all;
+  compare_places(file, run, "this run", &all);
+  return all;
+}
+
 std::vector<std::string> differences(hid_t file, const StoredRows& stored, const leat_run& run,
                                      const leat_iteration_data& first) {
   Differences all;

@@ -15,6 +15,8 @@ namespace leat::hdf5 {
 std::vector<std::string> differences(hid_t file, const leat_run& run);
 
 /// The same of what is known with the first iteration only: where meshes lie, global extents, parameters.
+/// Of meshes that have a place in both.
+std::vector<std::string> differences_of_places(const leat_run& file, const leat_run& run);
 std::vector<std::string> differences(hid_t file, const StoredRows& stored, const leat_run& run,
                                      const leat_iteration_data& first);
 

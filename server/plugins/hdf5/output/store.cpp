@@ -15,6 +15,7 @@
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/output/append.hpp"
 #include "server/plugins/hdf5/output/filter_errors.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
@@ -200,11 +201,16 @@ void Store::iteration(const leat_iteration_data& data) {
   if (!errors.empty()) throw std::runtime_error(what + errors);
 }
 
-// What parameters say of where meshes lie is known with the first iteration. What the file says already stays.
+// What parameters say of where meshes lie is known with the first iteration, or later. What the file says already stays: nothing is
+// stored under other coordinates than its own.
 void Store::describe_places() {
   const std::size_t unplaced = meshes_without_place(run_);
-  if (std::exchange(unplaced_, unplaced) == unplaced) return;
-  if (meshes_without_place(DescribedRun(root_).run()) > unplaced) describe_run_anew(root_, run_);
+  if (unplaced_ == unplaced) return;
+  const DescribedRun before(root_);
+  if (const std::vector<std::string> all = differences_of_places(before.run(), run_); !all.empty())
+    throw std::runtime_error("the file is of a mesh that lies elsewhere: " + all.front());
+  if (meshes_without_place(before.run()) > unplaced) describe_run_anew(root_, run_);
+  unplaced_ = unplaced;
 }
 
 // Returns what went wrong.

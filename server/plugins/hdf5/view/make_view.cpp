@@ -2,6 +2,7 @@
 #include "server/plugins/hdf5/view/make_view.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -244,12 +245,33 @@ void add_variable(View& view, const ViewedVariable& variable) {
   set_attribute(open_dataset(view.file, variable.name), kLeftOut, lines_of(variable.left_out));
 }
 
-std::unique_ptr<DescribedRun> described_in(hid_t file) {
-  try {
-    return std::make_unique<DescribedRun>(file);
-  } catch (const std::exception&) {
-    return nullptr;
+bool lie_elsewhere(const leat_mesh& a, const leat_mesh& b) {
+  return std::strcmp(a.name, b.name) == 0 && a.kind == b.kind && a.dims == b.dims && has_place(a) &&
+         has_place(b) &&
+         (!std::equal(a.origin, a.origin + a.dims, b.origin) ||
+          !std::equal(a.spacing, a.spacing + a.dims, b.spacing));
+}
+
+// The description is the same in all parts, but where ranks of other servers have said other places.
+std::vector<std::string> meshes_elsewhere(const std::vector<Part>& parts, const Part& shown,
+                                          const leat_run* run) {
+  std::vector<std::string> all;
+  if (!run || leat_run_mesh_count(run) == 0) return all;
+  const std::string text = text_attribute(shown.file, kRunText, "");
+  for (const Part& part : parts) {
+    if (text_attribute(part.file, kRunText, "") == text) continue;
+    const auto other = described_run(part.file);
+    for (std::uint64_t i = 0; other && i < leat_run_mesh_count(&other->run()); ++i)
+      for (std::uint64_t k = 0; k < leat_run_mesh_count(run); ++k)
+        if (const leat_mesh& mesh = *leat_mesh_at(run, k);
+            lie_elsewhere(*leat_mesh_at(&other->run(), i), mesh))
+          all.push_back("mesh \"" + std::string(mesh.name) + "\" lies elsewhere in " + part.name +
+                        " than in " + shown.name +
+                        ": its ranks have given origin or spacing other values. All cells are "
+                        "shown where " +
+                        shown.name + " has them");
   }
+  return all;
 }
 
 // Returns what it does not show.
@@ -266,7 +288,7 @@ std::vector<std::string> fill(hid_t file, const std::vector<Part>& parts,
     names.insert(name);
   DimensionScales scales(file, names);
   MergedTables tables(parts, variables);
-  const std::unique_ptr<DescribedRun> run = described_in(like.file);
+  const std::unique_ptr<DescribedRun> run = described_run(like.file);
   View view{file,   parts,  files,
             rows,   scales, coordinate_of_rows(like.file),
             tables, {},     run ? &run->run() : nullptr};
@@ -278,7 +300,7 @@ std::vector<std::string> fill(hid_t file, const std::vector<Part>& parts,
   add_others(view);
   scales.list_named();
   tables.list_named();
-  std::vector<std::string> not_shown;
+  std::vector<std::string> not_shown = meshes_elsewhere(parts, like, view.run);
   for (const ViewedVariable& variable : variables)
     not_shown.insert(not_shown.end(), variable.left_out.begin(), variable.left_out.end());
   if (!not_shown.empty()) set_attribute(file, kLeftOut, lines_of(not_shown));
