@@ -387,17 +387,17 @@ def test_what_a_killed_run_had_in_memory_is_the_newest(tmp_path):
 
 
 def test_what_another_run_stores_of_a_killed_one_is_waited_for(tmp_path):
-    with doomed(Run(tmp_path, text(), ranks=2)) as run:
-        run.init()
-        write_checkpoint(run, 0)
-        os.kill(run.server(), signal.SIGSTOP)
+    with doomed(Run(tmp_path, text(), ranks=2)) as killed:
+        killed.init()
+        write_checkpoint(killed, 0)
+        os.kill(killed.server(), signal.SIGSTOP)
         for step in (1, 2):
-            write_checkpoint(run, step)
-        for rank in run.ranks:
+            write_checkpoint(killed, step)
+        for rank in killed.ranks:
             rank.kill()
-    (segment,) = (path for path in run.segments() if path.suffix != ".sums")
+    (segment,) = (path for path in killed.segments() if path.suffix != ".sums")
     words = [BUILD / "bin/leatd", "--drain", segment.name]
-    storing = subprocess.Popen(words, env=run.environment, stderr=subprocess.DEVNULL)  # as the start of a run elsewhere does
+    storing = subprocess.Popen(words, env=killed.environment, stderr=subprocess.DEVNULL)  # as the start of a run elsewhere does
     inode = f":{segment.stat().st_ino} "
     while inode not in pathlib.Path("/proc/locks").read_text() and storing.poll() is None:
         pass
@@ -409,7 +409,9 @@ def test_what_another_run_stores_of_a_killed_one_is_waited_for(tmp_path):
         check_read(run, 2, 2)
         run.finish()
         goes_on.join()
-    storing.wait(LIMIT)
+        storing.wait(LIMIT)
+        for left in run.runtime.glob(f"{killed.session}*"):
+            left.unlink()  # as the start of a later run does
 
 
 def test_a_rank_that_dies_leaves_no_checkpoint_of_its_last_iteration(tmp_path):

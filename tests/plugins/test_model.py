@@ -161,3 +161,41 @@ def test_a_file_without_anything_is_an_error(tmp_path):
         file["text"] = "text"
     done = leat("model", tmp_path / "empty.h5")
     assert done.returncode == 1 and "has no dataset that Leat could write" in done.stderr
+
+
+@pytest.mark.parametrize("unit, calendar", [
+    ("days since 1850-01-01", "gregorian"), ("days since 1850-01-01", "martian"), ("months since 2000-01-01", "standard"),
+    ("fortnights since 2000-01-01", "standard"), ("days since 0000-01-01", "360_day"), ("days since -4713-01-01", "standard"),
+    ("hours since 2000-01-01 06:00", "proleptic_gregorian")])
+def test_a_time_that_leat_does_not_count_in_is_left_out_and_said(tmp_path, unit, calendar):
+    with netCDF4.Dataset(tmp_path / "t.nc", "w") as file:
+        file.createDimension("time", None)
+        file.createDimension("x", 3)
+        file.createVariable("time", "f8", ("time",)).setncatts({"units": unit, "calendar": calendar})
+        file.createVariable("T", "f4", ("time", "x")).setncatts({"standard_name": "air temperature of it"})
+    document, said = model(tmp_path / "t.nc")
+    times = of(document, "time")
+    if "since 1850" in unit and calendar == "gregorian" or unit.startswith("hours"):
+        assert times[None]["unit"] == unit and times[None]["calendar"] == calendar.replace("gregorian", "standard", calendar == "gregorian")
+    else:
+        assert not times and f'Leat does not count in "{unit}" of the calendar "{calendar}"' in said
+    assert "standard-name" not in of(document, "variable")["T"] and "its standard_name is left out" in said
+
+
+def test_a_group_with_a_dimension_of_its_own_has_not_the_coordinate_of_the_root(tmp_path):
+    with netCDF4.Dataset(tmp_path / "g.nc", "w") as file:
+        file.createDimension("lat", 5)
+        file.createVariable("lat", "f8", ("lat",))[:] = range(5)
+        inner = file.createGroup("g")
+        inner.createDimension("lat", 6)
+        inner.createVariable("T", "f8", ("lat",))[:] = range(6)
+    document, _ = model(tmp_path / "g.nc")
+    assert "mesh" not in of(document, "variable")["T"]
+
+
+def test_what_has_more_bytes_than_can_be_counted_is_left_out(tmp_path):
+    with h5py.File(tmp_path / "big.h5", "w") as file:
+        file.create_dataset("big", (2**33, 2**33), "f8", chunks=(1, 1024))
+        file["small"] = np.zeros(3)
+    document, said = model(tmp_path / "big.h5")
+    assert set(of(document, "variable")) == {"small"} and "more bytes than 63 bits can count" in said

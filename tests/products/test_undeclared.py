@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays under names that the XML does not declare: ignored, warned of, or stored as they come; bad ones; and when leatd is killed."""
+import csv
 import os
 import re
 import signal
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -322,3 +324,30 @@ def test_a_rank_that_is_killed_leaves_what_it_had_written(tmp_path):
     with h5py.File(tmp_path / "run.h5") as file:
         for rank in range(2):
             assert same_bits(group_of(file, rank)["u"][0], doubles((3,), rank))
+
+
+def test_a_script_has_the_arrays_of_each_rank_by_its_name(tmp_path):
+    (tmp_path / "analysis").mkdir()
+    (tmp_path / "analysis/each.py").write_text("""
+import leat
+
+@leat.on_iteration(products="undeclared@*/*", publishes=["undeclared_0_q", "undeclared_1_q"])
+def each(ds, ctx):
+    for name in ds:
+        ctx.scalar(str(name).replace("/", "_").replace("@", "_"), float(ds[name].sum()))
+""")
+    text = described("accept").replace("</simulation>", f"""<scripts interpreter="{sys.executable}">
+        <folder path="analysis" when-slow="wait"/></scripts></simulation>""")
+    with Run(tmp_path, text, ranks=2) as run:
+        run.init()
+        for number in range(2):
+            for rank in run.ranks:
+                assert write(rank, "q", (3,), 10 * number + rank.number).ok
+                rank.end()
+        run.finish()
+        log = run.log()
+    assert (tmp_path / "run-scripts/each.csv").exists(), log
+    with open(tmp_path / "run-scripts/each.csv") as file:
+        rows = [{name: text for name, text in row.items() if text} for row in csv.DictReader(file)]
+    found = {(int(row.pop("iteration")), name): float(value) for row in rows for name, value in list(row.items()) if name != "iteration"}
+    assert found == {(number, f"undeclared_{rank}_q"): doubles((3,), 10 * number + rank).sum() for number in (0, 1) for rank in (0, 1)}, log

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What datasets of an HDF5 or netCDF-4 file are as variables of Leat: type, dimensions, attributes, coordinates."""
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -13,6 +14,11 @@ _BLOCK_TABLE = re.compile(r"(.*_)?block_(rank|number|iteration|count|level|lo|sh
 _TEXTS = {"unit": "units", "description": "long_name", "standard-name": "standard_name", "cell-methods": "cell_methods",
           "comment": "comment"}
 _AXES = (("x", "longitude", "lon", "projection_x_coordinate"), ("y", "latitude", "lat", "projection_y_coordinate"))
+# As the XML takes them: lib/model/units.cpp and xml-schemas/leat.xsd.
+_CALENDARS = {name: name for name in ("standard", "proleptic_gregorian", "julian", "noleap", "365_day", "all_leap", "366_day", "360_day")}
+_CALENDARS["gregorian"] = "standard"
+_TIME_UNIT = re.compile(r"(s|sec|secs|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?)( since 0*[1-9]\d{0,3}-\d{1,2}-\d{1,2}( .*|T.*)?)?")
+_STANDARD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*( [a-z_]+)?")
 _UNDECLARED = re.compile(r"undeclared@\d+")
 
 
@@ -46,7 +52,7 @@ def found_in(file):
         if is_of_leat and _BLOCK_TABLE.fullmatch(path):
             continue
         if _is_iterations(each):
-            found.time = found.time or _time_of(path, each)
+            found.time = found.time or _time_of(path, each, found)
             continue
         if _is_bare_dimension(each) or path == "iteration":
             continue
@@ -108,12 +114,18 @@ def _is_iterations(dataset):
     return _is_scale(dataset) and dataset.ndim == 1 and _has_iterations(dataset)
 
 
-def _time_of(path, dataset):
+def _time_of(path, dataset, found):
     """(name, unit, calendar), or () of what is no time."""
     unit = text_of(dataset, "units")
     words = {text_of(dataset, "standard_name"), path.split("/")[-1].lower()}
     is_time = " since " in unit or text_of(dataset, "axis") == "T" or "time" in words
-    return (path.split("/")[-1], unit or "s", text_of(dataset, "calendar") or "standard") if is_time and dataset.dtype.kind in "fiu" else ()
+    if not is_time or dataset.dtype.kind not in "fiu":
+        return ()
+    calendar = text_of(dataset, "calendar") or "standard"
+    if not _TIME_UNIT.fullmatch(unit or "s") or calendar.lower() not in _CALENDARS:
+        found.left_out.append(f'"{path}" is no <time> here: Leat does not count in "{unit}" of the calendar "{calendar}"')
+        return ()
+    return (path.split("/")[-1], unit or "s", _CALENDARS[calendar.lower()])
 
 
 def _type_of(dtype):
@@ -142,15 +154,24 @@ def _variable(path, dataset, has_iterations, found):
     if len(extents) > MOST_DIMENSIONS:
         found.left_out.append(f'"{path}" is left out: it has {len(extents)} dimensions, and {MOST_DIMENSIONS} are the most')
         return None
+    if math.prod(extent for extent in extents if extent is not None) * dataset.dtype.itemsize >= 2**63:
+        found.left_out.append(f'"{path}" is left out: it has more bytes than 63 bits can count')
+        return None
     for name, extent in zip(names, extents, strict=True):
         if name and extent is not None:
             found.sizes.setdefault(name, extent)
     texts = {name: text_of(dataset, its) for name, its in _TEXTS.items()}
+    if not _STANDARD_NAME.fullmatch(texts["standard-name"]):
+        if texts.pop("standard-name"):
+            found.left_out.append(f'"{path}": its standard_name is left out, which is none of the CF conventions')
     return Variable(path, kind, extents, names, varies or not has_iterations, {name: text for name, text in texts.items() if text})
 
 
 def _named(dtype):
-    return "of texts of any length" if dtype.kind == "O" else str(dtype)
+    import h5py
+    if dtype.kind != "O":
+        return str(dtype)
+    return "of texts of any length" if h5py.check_string_dtype(dtype) is not None else "of lists or references"
 
 
 def _name_of_dimension(dataset, d):
@@ -176,8 +197,9 @@ def _find_coordinates(found, datasets):
             continue
         folder = each.path.rpartition("/")[0]
         named = [_nearest(name, folder, by_path) for name in text_of(datasets[each.path], "coordinates").split()]
-        curved = [one for one in named if one and len(one.extents) == len(each.extents) > 1 and one.names == each.names]
+        curved = [one for one in named if one and one.extents == each.extents and len(each.extents) > 1 and one.names == each.names]
         straight = [_nearest(name, folder, scales) for name in each.names]
+        straight = [one if one and one.extents == [extent] else None for one, extent in zip(straight, each.extents, strict=True)]
         if 2 <= len(each.extents) <= 3 and len(curved) == len(each.extents):
             curved.sort(key=lambda one: _axis(datasets[one.path]))
             each.coordinates, each.mesh_kind = [one.path for one in curved], "curvilinear"
