@@ -149,9 +149,7 @@ class Memory {
     leases_.begin_at(client, iteration);
   }
   /// It goes over all iterations from its current one on, and is in this one.
-  void skip_to(std::uint32_t client, std::int64_t iteration) {
-    leases_.skip_to(client, iteration);
-  }
+  void skip_to(std::uint32_t client, std::int64_t iteration) { leases_.skip_to(client, iteration); }
   void client_gone(std::uint32_t client);
 
   // Memory that is yet to be taken from the system

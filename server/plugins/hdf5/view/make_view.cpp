@@ -2,8 +2,8 @@
 #include "server/plugins/hdf5/view/make_view.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
