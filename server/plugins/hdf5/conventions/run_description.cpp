@@ -124,14 +124,37 @@ std::uint32_t copy_list(const json& values, T (&to)[n]) {
 
 }  // namespace
 
+namespace {
+
+void describe(hid_t file, const json& run) {
+  set_attribute(file, kName, run.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+// Where its meshes lie stays, as long as the run that goes on has not said it.
+void keep_places(const json& before, json* now) {
+  if (!now->contains("meshes")) return;
+  for (json& mesh : (*now)["meshes"])
+    for (const json& old : before.value("meshes", json::array())) {
+      if (mesh.contains("origin") || !old.contains("origin") || old["name"] != mesh["name"] ||
+          old["kind"] != mesh["kind"] || old["dims"] != mesh["dims"])
+        continue;
+      mesh["origin"] = old["origin"];
+      mesh["spacing"] = old["spacing"];
+    }
+}
+
+}  // namespace
+
 void describe_run(hid_t file, const leat_run& run) {
-  if (has_attribute(file, kName)) return;
-  set_attribute(file, kName, to_json(run).dump(-1, ' ', false, json::error_handler_t::replace));
+  if (!has_attribute(file, kName)) describe(file, to_json(run));
 }
 
 void describe_run_anew(hid_t file, const leat_run& run) {
+  json now = to_json(run);
+  const json before = json::parse(text_attribute(file, kName, "{}"), nullptr, false);
+  if (before.is_object()) keep_places(before, &now);
   remove_attribute(file, kName);
-  describe_run(file, run);
+  describe(file, now);
 }
 
 void describe_variable(hid_t dataset, const leat_variable& variable) {

@@ -265,11 +265,9 @@ std::vector<std::string> meshes_elsewhere(const std::vector<Part>& parts, const 
       for (std::uint64_t k = 0; k < leat_run_mesh_count(run); ++k)
         if (const leat_mesh& mesh = *leat_mesh_at(run, k);
             lie_elsewhere(*leat_mesh_at(&other->run(), i), mesh))
-          all.push_back("mesh \"" + std::string(mesh.name) + "\" lies elsewhere in " + part.name +
-                        " than in " + shown.name +
-                        ": its ranks have given origin or spacing other values. All cells are "
-                        "shown where " +
-                        shown.name + " has them");
+          all.push_back("where mesh \"" + std::string(mesh.name) + "\" lies in " + part.name +
+                        ": its ranks have given origin or spacing other values than those of " +
+                        shown.name + ", where all cells are shown");
   }
   return all;
 }
