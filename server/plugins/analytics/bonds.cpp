@@ -191,6 +191,13 @@ class Bonds {
     return company.has_others() && company.told().at(company.self()).is_later != 0;
   }
 
+  // Of the servers that are there: those that were not in the first iteration of the others have no bonds.
+  static std::int64_t without_bonds(const Company& company) {
+    const auto is_later = [](const auto& each) { return each.second.is_later != 0; };
+    const auto late = std::count_if(company.told().begin(), company.told().end(), is_later);
+    return late == static_cast<std::int64_t>(company.told().size()) ? 0 : late;
+  }
+
   void publish(const Now& now, std::vector<Found> parts, const Company& company) {
     if (!company.publishes() || company.particles() == 0) return;
     Found all;
@@ -206,7 +213,8 @@ class Bonds {
                  {{name + "_neighbours", most}});
     if (shows_adjacency_) add_adjacency(all.pairs, name, company, &products);
     if (company.has_others()) {
-      products.add(name + "_servers_missing", std::int64_t{company.servers_missing()});
+      products.add(name + "_servers_missing",
+                   std::int64_t{company.servers_missing()} + without_bonds(company));
       products.add(name + "_left_out", all.left_out);
       if (all.left_out > 0 && !std::exchange(has_warned_, true))
         host_.warn(too_many_to_send(all.left_out, name + "_bonds and the others", "cutoff"));
