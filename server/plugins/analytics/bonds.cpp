@@ -47,6 +47,8 @@ class Bonds {
     expect_that_it_can_reduce(scope_, host_);
     if (leat_run_is_resumed(&run)) first_ = file_.read();
     is_kept_ = first_.has_value();
+    is_without_bonds_ =
+        is_kept_ && first_->empty();  // the server before this one may have been too late
   }
 
   std::uint64_t begin(const leat_iteration_data& data) {
@@ -153,6 +155,7 @@ class Bonds {
     if (company.is_in()) {
       Found own = now.pairs->found(bonds(), particles_.box(), break_, company);
       if (!shows_adjacency_) own.pairs.clear();
+      own.without_bonds = is_without_bonds_ ? 1 : 0;
       bytes = bytes_of(std::move(own), company);
     }
     Columns columns;
@@ -181,6 +184,7 @@ class Bonds {
       host_.warn(
           "was not with the other servers of the run in its first iteration: bonds of its "
           "particles are pairs of a later one");
+    if (!first_) is_without_bonds_ = is_too_late;
     if (!first_) first_ = is_too_late ? std::vector<Pair>() : pairs.pairs(company);
     if (!is_kept_)
       file_.write(*first_);  // else a server that takes over would take others for them
@@ -189,13 +193,6 @@ class Bonds {
 
   static bool has_missed_it(const Company& company) {
     return company.has_others() && company.told().at(company.self()).is_later != 0;
-  }
-
-  // Of the servers that are there: those that were not in the first iteration of the others have no bonds.
-  static std::int64_t without_bonds(const Company& company) {
-    const auto is_later = [](const auto& each) { return each.second.is_later != 0; };
-    const auto late = std::count_if(company.told().begin(), company.told().end(), is_later);
-    return late == static_cast<std::int64_t>(company.told().size()) ? 0 : late;
   }
 
   void publish(const Now& now, std::vector<Found> parts, const Company& company) {
@@ -214,7 +211,7 @@ class Bonds {
     if (shows_adjacency_) add_adjacency(all.pairs, name, company, &products);
     if (company.has_others()) {
       products.add(name + "_servers_missing",
-                   std::int64_t{company.servers_missing()} + without_bonds(company));
+                   std::int64_t{company.servers_missing()} + all.without_bonds);
       products.add(name + "_left_out", all.left_out);
       if (all.left_out > 0 && !std::exchange(has_warned_, true))
         host_.warn(too_many_to_send(all.left_out, name + "_bonds and the others", "cutoff"));
@@ -243,7 +240,7 @@ class Bonds {
   bool shows_adjacency_;
   BondsFile file_;
   std::optional<std::vector<Pair>> first_;  // the bonds: those of the first iteration
-  bool is_kept_ = false, has_begun_ = false, has_warned_ = false;
+  bool is_without_bonds_ = false, is_kept_ = false, has_begun_ = false, has_warned_ = false;
   std::shared_ptr<NumberedPairs> now_;  // of the call
   std::shared_ptr<const CellList> cells_;
   std::vector<std::vector<Pair>> found_;  // by piece

@@ -54,6 +54,7 @@ void Found::add(Found&& more) {
   broken += more.broken;
   missing += more.missing;
   left_out += more.left_out;
+  without_bonds += more.without_bonds;
   coordination.resize(std::max(coordination.size(), more.coordination.size()));
   for (std::size_t i = 0; i < more.coordination.size(); ++i)
     coordination[i] += more.coordination[i];
@@ -66,7 +67,8 @@ std::string bytes_of(Found found, const Company& company) {
     found.pairs.clear();
   }
   std::string bytes;
-  for (const std::int64_t each : {found.bonds, found.broken, found.missing, found.left_out})
+  for (const std::int64_t each :
+       {found.bonds, found.broken, found.missing, found.left_out, found.without_bonds})
     put(each, &bytes);
   put_all(found.coordination, &bytes);
   put_all(found.pairs, &bytes);
@@ -75,7 +77,8 @@ std::string bytes_of(Found found, const Company& company) {
 
 Found found_in(std::string_view bytes) {
   Found found;
-  for (std::int64_t* each : {&found.bonds, &found.broken, &found.missing, &found.left_out})
+  for (std::int64_t* each :
+       {&found.bonds, &found.broken, &found.missing, &found.left_out, &found.without_bonds})
     *each = take<std::int64_t>(&bytes);
   found.coordination = take_all<std::int64_t>(&bytes);
   found.pairs = take_all<Pair>(&bytes);

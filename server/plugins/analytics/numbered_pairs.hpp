@@ -20,6 +20,7 @@ namespace leat::analytics {
 /// What a server has found of its bonds and particles.
 struct Found {
   std::int64_t bonds = 0, broken = 0, missing = 0, left_out = 0;
+  std::int64_t without_bonds = 0;  ///< servers that were not there when the bonds were found
   std::vector<std::int64_t> coordination{};  ///< by number of neighbours: particles
   std::vector<Pair> pairs{};
   void add(Found&& more);

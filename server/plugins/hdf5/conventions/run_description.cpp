@@ -126,7 +126,7 @@ std::uint32_t copy_list(const json& values, T (&to)[n]) {
 
 namespace {
 
-void describe(hid_t file, const json& run) {
+void put_description(hid_t file, const json& run) {
   set_attribute(file, kName, run.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
@@ -146,7 +146,7 @@ void keep_places(const json& before, json* now) {
 }  // namespace
 
 void describe_run(hid_t file, const leat_run& run) {
-  if (!has_attribute(file, kName)) describe(file, to_json(run));
+  if (!has_attribute(file, kName)) put_description(file, to_json(run));
 }
 
 void describe_run_anew(hid_t file, const leat_run& run) {
@@ -154,7 +154,7 @@ void describe_run_anew(hid_t file, const leat_run& run) {
   const json before = json::parse(text_attribute(file, kName, "{}"), nullptr, false);
   if (before.is_object()) keep_places(before, &now);
   remove_attribute(file, kName);
-  describe(file, now);
+  put_description(file, now);
 }
 
 void describe_variable(hid_t dataset, const leat_variable& variable) {
