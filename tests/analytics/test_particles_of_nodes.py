@@ -103,9 +103,11 @@ def test_on_one_node_they_are_those_of_numpy(one_node):
 
 
 def expect_same(found, expected, killed):
-    """killed: the others may have gone on without the server, on a machine that has much to do; then each row says so."""
+    """killed: what is made anew may come behind later iterations; and the others may have gone on without the server, on a machine that
+    has much to do, which each row says."""
     (found, at), (expected, _) = found, expected
-    assert at == list(range(ITERATIONS))
+    assert (sorted(at) if killed else at) == list(range(ITERATIONS))
+    found = {name: values[np.argsort(at)] if len(values) == len(at) else values for name, values in found.items()}
     whole = found["x_servers_missing"] == 0
     assert killed or whole.all()
     for name, values in expected.items():
