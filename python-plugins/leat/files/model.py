@@ -12,18 +12,14 @@ from .model_datasets import found_in, undeclared_in
 from .model_document import declarations, document
 from .reading import CannotRead, text_of
 
+_MOST_SECONDS = 60  # of processor time
+_COMMAND = reading.Command("model")
+
 
 def main():
     options = _parser().parse_args()
-    reading.prepare()
-    why = reading.why_no_h5py()
-    if why:
-        return _complain(why)
-    ended = reading.apart(lambda: _print(options))
-    if isinstance(ended, int):
-        return ended
-    return _complain(f"{options.file}: the HDF5 library " + (f"crashed ({ended})" if ended else "does not come to an end") +
-                     ": the file is damaged")
+    return _COMMAND.run(lambda: _COMMAND.of_file(options.file, lambda: _print(options)),
+                        lambda ended: f"{options.file}: {ended}: the file is damaged")
 
 
 def _parser():
@@ -40,21 +36,12 @@ def _parser():
 
 
 def _print(options):
-    try:
-        text, notes = xml_of(options.file, options.name, options.from_datasets)
-    except (CannotRead, OSError) as error:
-        return _complain(error)
-    except (ValueError, KeyError, RuntimeError, TypeError) as error:
-        return _complain(f"{options.file}: it is damaged: {type(error).__name__}: {error}")
+    reading.expect_life(_MOST_SECONDS)
+    text, notes = xml_of(options.file, options.name, options.from_datasets)
     for note in notes:
         print(f"leat model: {note}", file=sys.stderr)
     sys.stdout.write(text)
     return 0
-
-
-def _complain(why):
-    print(f"leat model: {why}", file=sys.stderr)
-    return 1
 
 
 def xml_of(path, name=None, from_datasets=False):

@@ -3,13 +3,15 @@
 import re
 from xml.sax.saxutils import quoteattr
 
+from ..names import identifier, object_name
+
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def document(found, name, source):
     """All of it."""
     lines = ['<?xml version="1.0"?>', "<!--", *(f"  {_comment(line)}" for line in _head(found, source)), "-->",
-             f"<simulation {_attributes(name=_object_name(name))}>", "  <data>", *(f"    {line}" for line in declarations(found)),
+             f"<simulation {_attributes(name=object_name(name))}>", "  <data>", *(f"    {line}" for line in declarations(found)),
              "  </data>", "  <storage>", '    <store name="out" type="hdf5"/>', "  </storage>", "</simulation>"]
     return "\n".join(lines) + "\n"
 
@@ -30,7 +32,7 @@ def declarations(found):
     if found.time:
         name, unit, calendar = found.time
         taken = set(parameters.values())
-        name = _unique(_identifier(name), taken)
+        name = _unique(identifier(name), taken)
         lines += [_element("parameter", name=name, type="double", description="set by the simulation in each iteration"),
                   _element("time", parameter=name, unit=unit, calendar=calendar)]
     meshes, names = _meshes(found)
@@ -44,7 +46,7 @@ def _parameters(found):
         lengths = {each for variable in found.variables for name, each in zip(variable.names, variable.extents, strict=True)
                    if name == dimension and each is not None}
         if lengths == {extent}:
-            parameters[dimension] = _unique("n" + _identifier(dimension).lstrip("_"), taken)
+            parameters[dimension] = _unique("n" + identifier(dimension).lstrip("_"), taken)
     return parameters
 
 
@@ -58,9 +60,9 @@ def _layouts(found, parameters):
         if key not in layouts:
             named = all(each.names) and each.names
             wished = "_".join(each.names) if named else each.path.replace("/", ".") + "_layout" if sizes else "scalar"
-            layouts[key] = _unique(_object_name(wished), taken)
+            layouts[key] = _unique(object_name(wished), taken)
             is_whole = bool(sizes) and bool(named) and "?" not in sizes
-            names = _unique_all(_identifier(name) for name in each.names) if named else []
+            names = _unique_all(identifier(name) for name in each.names) if named else []
             lines.append(_element("layout", name=layouts[key], type=each.type, dimensions=",".join(sizes), names=",".join(names),
                                   **({"global": ",".join(sizes)} if is_whole else {}), keep=("dimensions",)))
         variables.append((each, layouts[key], each.path))
@@ -76,7 +78,7 @@ def _meshes(found):
         key = (each.mesh_kind, tuple(each.coordinates))
         if key not in by_coordinates:
             wished = "_".join(path.split("/")[-1] for path in reversed(each.coordinates)) + "_grid"
-            by_coordinates[key] = _unique(_object_name(wished), taken)
+            by_coordinates[key] = _unique(object_name(wished), taken)
             lines.append(_element("mesh", name=by_coordinates[key], type=each.mesh_kind,
                                   coordinates=",".join(_path(path) for path in each.coordinates)))
         names[each.path] = by_coordinates[key]
@@ -91,9 +93,9 @@ def _grouped(variables, meshes):
         if rest:
             groups.setdefault(group, []).append((variable, layout, rest))
         else:
-            lines.append(_variable_line(variable, layout, _unique(_object_name(group), taken), meshes))
+            lines.append(_variable_line(variable, layout, _unique(object_name(group), taken), meshes))
     for group, members in groups.items():
-        lines += [f"<group {_attributes(name=_object_name(group))}>", *(f"  {line}" for line in _grouped(members, meshes)), "</group>"]
+        lines += [f"<group {_attributes(name=object_name(group))}>", *(f"  {line}" for line in _grouped(members, meshes)), "</group>"]
     return lines
 
 
@@ -107,7 +109,7 @@ def _variable_line(variable, layout, name, meshes):
 
 
 def _path(path):
-    return "/".join(_object_name(part) for part in path.split("/"))
+    return "/".join(object_name(part) for part in path.split("/"))
 
 
 def _element(tag, keep=(), **words):
@@ -121,16 +123,6 @@ def _attributes(keep=(), **words):
 
 def _comment(text):
     return _NO_XML.sub("?", text).replace("--", "- -").rstrip("-")
-
-
-def _identifier(text):
-    text = re.sub(r"[^A-Za-z0-9_]", "_", text, flags=re.ASCII)
-    return text if re.match(r"[A-Za-z_]", text) else f"_{text}"
-
-
-def _object_name(text):
-    text = re.sub(r"[^A-Za-z0-9_.\-]", "_", text, flags=re.ASCII)
-    return text if re.match(r"[A-Za-z0-9_]", text) else f"_{text}"
 
 
 def _unique(name, taken):

@@ -53,6 +53,37 @@ def apart(work, hear=None):
     return "" if status == -signal.SIGPROF else signal.strsignal(-status)
 
 
+class Command:
+    """A command of `leat` that reads files: what is wrong is said as "leat <verb>: ...", and makes its exit status 1."""
+
+    def __init__(self, verb):
+        self._verb = verb
+
+    def run(self, work, damaged):
+        """The exit status of work(), in a process of its own. damaged(ended): the words for where the HDF5 library `ended` badly."""
+        prepare()
+        why = why_no_h5py()
+        if why:
+            return self.complain(why)
+        ended = apart(work)
+        if isinstance(ended, int):
+            return ended
+        return self.complain(damaged("the HDF5 library " + (f"crashed ({ended})" if ended else "does not come to an end")))
+
+    def of_file(self, path, work):
+        """work(), or 1 where the file cannot be read."""
+        try:
+            return work()
+        except (CannotRead, OSError) as error:
+            return self.complain(error)
+        except (ValueError, KeyError, RuntimeError, IndexError, TypeError) as error:
+            return self.complain(f"{path}: it is damaged: {type(error).__name__}: {error}")
+
+    def complain(self, why):
+        print(f"leat {self._verb}: {why}", file=sys.stderr)
+        return 1
+
+
 def _be_child(work, end):
     status = 1
     try:

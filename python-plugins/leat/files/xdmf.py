@@ -7,27 +7,23 @@ import glob
 import json
 import os
 import secrets
-import sys
 import time
 
 from . import reading
 from .reading import CannotRead
 
+_COMMAND = reading.Command("xdmf")
+
 
 def main():
     options = _parser().parse_args()
-    reading.prepare()
-    why = reading.why_no_h5py()
-    if why:
-        return _complain(why)
     mark = secrets.token_hex(8)  # no other maker of the same sidecar has it
-    ended = reading.apart(lambda: max(_make(file, options.json, mark) for file in options.files))
-    if isinstance(ended, int):
-        return ended
-    for file in options.files:
-        _remove(_temporary_of(file, mark))
-    return _complain("the HDF5 library " + (f"crashed ({ended})" if ended else "does not come to an end") +
-                     ": a file is damaged; `leat ls` says which")
+
+    def damaged(ended):
+        for file in options.files:
+            _remove(_temporary_of(file, mark))
+        return f"{ended}: a file is damaged; `leat ls` says which"
+    return _COMMAND.run(lambda: max(_make(file, options.json, mark) for file in options.files), damaged)
 
 
 def _parser():
@@ -42,12 +38,10 @@ def _parser():
 
 
 def _make(path, as_json, mark):
-    try:
-        steps, left_out = make_sidecar(path, _temporary_of(path, mark))
-    except (CannotRead, OSError) as error:
-        return _complain(error)
-    except (ValueError, KeyError, RuntimeError, IndexError, TypeError) as error:
-        return _complain(f"{path}: it is damaged: {type(error).__name__}: {error}")
+    return _COMMAND.of_file(path, lambda: _say(path, as_json, *make_sidecar(path, _temporary_of(path, mark))))
+
+
+def _say(path, as_json, steps, left_out):
     if as_json:
         print(json.dumps({"left_out": left_out, "sidecar": sidecar_of(path), "steps": steps}, ensure_ascii=False))
         return 0
@@ -55,11 +49,6 @@ def _make(path, as_json, mark):
     for what in left_out:
         print(f"  without the {what}")
     return 0
-
-
-def _complain(why):
-    print(f"leat xdmf: {why}", file=sys.stderr)
-    return 1
 
 
 def sidecar_of(path):

@@ -5,8 +5,9 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from ..names import identifier, object_name
 from . import expressions, grids, tables
-from .definitions import Definitions, Grid, identifier, is_true, object_name, unique
+from .definitions import Definitions, Grid, is_true, unique
 from .grids import NoEqual
 from .periods import NoPeriod, period
 from .report import Wrong, nearest

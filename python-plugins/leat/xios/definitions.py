@@ -4,6 +4,7 @@
 import re
 from dataclasses import dataclass, field
 
+from ..names import identifier
 from . import tables
 from .report import Wrong, nearest
 from .tree import Element
@@ -227,16 +228,6 @@ class Definitions:
 
 def unique(names):
     return [name if name not in names[:i] else f"{name}_{i + 1}" for i, name in enumerate(names)]
-
-
-def identifier(text):
-    text = re.sub(r"[^A-Za-z0-9_]", "_", text, flags=re.ASCII)
-    return text if re.match(r"[A-Za-z_]", text) else f"_{text}"
-
-
-def object_name(text):
-    text = re.sub(r"[^A-Za-z0-9_.\-]", "_", text, flags=re.ASCII)
-    return text if re.match(r"[A-Za-z0-9_]", text) else f"_{text}"
 
 
 def is_true(text, default=True):

@@ -4,7 +4,8 @@
 import re
 from xml.sax.saxutils import escape, quoteattr
 
-from .definitions import identifier, object_name, unique
+from ..names import identifier, object_name
+from .definitions import unique
 
 CALENDARS = {"gregorian": "standard", "julian": "julian", "noleap": "noleap", "allleap": "all_leap", "d360": "360_day",
              "user_defined": "none"}
