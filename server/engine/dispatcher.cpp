@@ -186,7 +186,6 @@ void Dispatcher::pass_on_complete() {
   pass_on_products();
 }
 
-// What waits for no rank comes to its end whatever the ranks are at: its memory is worth waiting for in each iteration.
 // What a rank has written in an iteration comes array by array, and is stored in one go.
 static std::vector<Publication> gathered(std::vector<Publication> all) {
   std::vector<Publication> made;
@@ -203,6 +202,7 @@ static std::vector<Publication> gathered(std::vector<Publication> all) {
   return made;
 }
 
+// What waits for no rank comes to its end whatever the ranks are at: its memory is worth waiting for in each iteration.
 void Dispatcher::publish(Publication publication, const Block& block, bool waits) {
   const std::int64_t held_as = waits ? publication.iteration : shm::kNoIteration;
   publication.memory = pins_.pin(held_as, block);

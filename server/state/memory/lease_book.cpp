@@ -95,7 +95,7 @@ void CatchUp::iteration_ended(std::uint32_t client, std::int64_t iteration) {
   owner.peak = std::max(owner.peak, owner.this_iteration);
   owner.this_iteration = 0;
   if (has_gaps_from_ != INT64_MAX) {
-    there_.insert(iteration);
+    was_in(iteration);
     there_.erase(there_.begin(), there_.lower_bound(least()));
   }
   move_to(owner, iteration + 1);
@@ -106,9 +106,9 @@ void CatchUp::skip_to(std::uint32_t client, std::int64_t iteration) {
     has_gaps_from_ = 0;
     for (const Client& each : clients_)
       if (!each.gone) has_gaps_from_ = std::max(has_gaps_from_, each.iteration);
+    is_stale_ = true;
   }
   move_to(clients_[client], iteration);
-  for (Client& each : clients_) update_need(each);
 }
 
 void CatchUp::client_gone(std::uint32_t client) {
@@ -124,6 +124,7 @@ void CatchUp::resume(std::uint32_t client, std::int64_t iteration, std::uint64_t
   owner.peak = peak;
   owner.is_fresh = iteration == 0;
   has_gaps_from_ = 0;
+  is_stale_ = true;
   move_to(owner, iteration);
 }
 
@@ -178,8 +179,9 @@ void CatchUp::update_need(Client& client) {
 
 std::uint64_t CatchUp::needed_until(std::int64_t iteration) {
   if (iteration <= least()) return 0;
-  if (iteration != reserved_until_ || has_gaps_from_ != INT64_MAX) {
+  if (iteration != reserved_until_ || is_stale_) {
     reserved_until_ = iteration;
+    is_stale_ = false;
     for (Client& each : clients_) update_need(each);
   }
   return reserved_;

@@ -81,7 +81,7 @@ class CatchUp {
   void resume(std::uint32_t client, std::int64_t iteration, std::uint64_t peak);
 
   /// After resume(): there are blocks of this iteration.
-  void was_in(std::int64_t iteration) { there_.insert(iteration); }
+  void was_in(std::int64_t iteration) { is_stale_ = there_.insert(iteration).second || is_stale_; }
 
   bool is_gone(std::uint32_t client) const noexcept { return clients_[client].gone; }
   /// The least iteration that a client is in; INT64_MAX when all are gone.
@@ -119,6 +119,7 @@ class CatchUp {
   // From `has_gaps_from_` on only these numbers have an iteration: clients have ended it.
   std::int64_t has_gaps_from_ = INT64_MAX;
   std::set<std::int64_t> there_;
+  bool is_stale_ = false;  // what all still need has to be counted anew
   // The sum of what all still need until they have ended the iterations before this one: kept up to
   // date, since each request would else ask every client.
   std::int64_t reserved_until_ = 0;

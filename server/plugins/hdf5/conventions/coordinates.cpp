@@ -73,6 +73,28 @@ std::size_t meshes_without_place(const leat_run& run) {
   return count;
 }
 
+namespace {
+
+bool lies_elsewhere(const leat_mesh& a, const leat_mesh& b) {
+  const bool is_placed = a.kind == LEAT_MESH_UNIFORM || a.kind == LEAT_MESH_AMR;
+  return is_placed && std::strcmp(a.name, b.name) == 0 && a.kind == b.kind && a.dims == b.dims &&
+         has_place(a) && has_place(b) &&
+         !(std::equal(a.origin, a.origin + a.dims, b.origin) &&
+           std::equal(a.spacing, a.spacing + a.dims, b.spacing));
+}
+
+}  // namespace
+
+std::vector<std::pair<const leat_mesh*, const leat_mesh*>> meshes_elsewhere(const leat_run& a,
+                                                                            const leat_run& b) {
+  std::vector<std::pair<const leat_mesh*, const leat_mesh*>> all;
+  for (std::uint64_t i = 0; i < leat_run_mesh_count(&a); ++i)
+    for (std::uint64_t k = 0; k < leat_run_mesh_count(&b); ++k)
+      if (lies_elsewhere(*leat_mesh_at(&a, i), *leat_mesh_at(&b, k)))
+        all.emplace_back(leat_mesh_at(&a, i), leat_mesh_at(&b, k));
+  return all;
+}
+
 std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable& variable,
                                        unsigned d, std::uint32_t centering) {
   const leat_mesh* mesh = leat_variable_mesh(&run, &variable);

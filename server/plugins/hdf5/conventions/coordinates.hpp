@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/include/plugin.h"
@@ -42,6 +43,9 @@ std::uint32_t centering_along(const leat_variable& variable, unsigned d);
 /// False of a uniform or amr mesh whose place the simulation has yet to say.
 bool has_place(const leat_mesh& mesh);
 std::size_t meshes_without_place(const leat_run& run);
+/// Meshes of one name and kind that have a place in both runs, and not the same.
+std::vector<std::pair<const leat_mesh*, const leat_mesh*>> meshes_elsewhere(const leat_run& a,
+                                                                            const leat_run& b);
 
 /// Where the values of a variable lie along its dimension `d`, when it is on a uniform mesh: nodes,
 /// or the centres between them. None where that is not known. `centering`: enum leat_centering.

@@ -18,7 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kName = kRunText;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int kFormat = 1;  // of the text; one that is only added to keeps its number
 
@@ -127,7 +126,7 @@ std::uint32_t copy_list(const json& values, T (&to)[n]) {
 namespace {
 
 void put_description(hid_t file, const json& run) {
-  set_attribute(file, kName, run.dump(-1, ' ', false, json::error_handler_t::replace));
+  set_attribute(file, kRunText, run.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 // Where its meshes lie stays, as long as the run that goes on has not said it.
@@ -146,14 +145,14 @@ void keep_places(const json& before, json* now) {
 }  // namespace
 
 void describe_run(hid_t file, const leat_run& run) {
-  if (!has_attribute(file, kName)) put_description(file, to_json(run));
+  if (!has_attribute(file, kRunText)) put_description(file, to_json(run));
 }
 
 void describe_run_anew(hid_t file, const leat_run& run) {
   json now = to_json(run);
-  const json before = json::parse(text_attribute(file, kName, "{}"), nullptr, false);
+  const json before = json::parse(text_attribute(file, kRunText, "{}"), nullptr, false);
   if (before.is_object()) keep_places(before, &now);
-  remove_attribute(file, kName);
+  remove_attribute(file, kRunText);
   put_description(file, now);
 }
 
@@ -290,7 +289,7 @@ struct DescribedRun::Reader {
 };
 
 DescribedRun::DescribedRun(hid_t file) {
-  if (!has_attribute(file, kName))
+  if (!has_attribute(file, kRunText))
     throw std::runtime_error(
         "the file has no attribute leat_run, in which Leat says what is in it; files of a store "
         "with layout=\"damaris\" have none");
@@ -301,7 +300,7 @@ DescribedRun::DescribedRun(hid_t file) {
   run_.xml = reader.keep(text_attribute(file, "leat_xml", ""));
   run_.description = reader.keep(text_attribute(file, "title", ""));
   try {
-    const json run = json::parse(text_attribute(file, kName));
+    const json run = json::parse(text_attribute(file, kRunText));
     if (run.at("format") != kFormat)
       throw std::runtime_error("a newer version of Leat has written it");
     reader.read(run);

@@ -216,17 +216,9 @@ void compare_methods(hid_t file, const leat_run& run, Differences* to) {
 
 // Of meshes of the same name that have a place in both.
 void compare_places(const leat_run& file, const leat_run& run, const char* where, Differences* to) {
-  for (std::uint64_t i = 0; i < leat_run_mesh_count(&run); ++i) {
-    const leat_mesh& now = *leat_mesh_at(&run, i);
-    if (now.kind != LEAT_MESH_UNIFORM && now.kind != LEAT_MESH_AMR) continue;
-    for (std::uint64_t k = 0; k < leat_run_mesh_count(&file); ++k) {
-      const leat_mesh& before = *leat_mesh_at(&file, k);
-      if (std::strcmp(before.name, now.name) == 0 && before.kind == now.kind &&
-          before.dims == now.dims && has_place(before) && has_place(now))
-        compare("mesh " + in_quotes(now.name) + ": ", facts_of_place(before), facts_of_place(now),
-                to, where);
-    }
-  }
+  for (const auto& [before, now] : meshes_elsewhere(file, run))
+    compare("mesh " + in_quotes(now->name) + ": ", facts_of_place(*before), facts_of_place(*now),
+            to, where);
 }
 
 }  // namespace

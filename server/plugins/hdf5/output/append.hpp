@@ -14,9 +14,10 @@ namespace leat::hdf5 {
 /// What makes a file of an earlier run none that `run` can go on in: variables, meshes, time. All of it; none: it can.
 std::vector<std::string> differences(hid_t file, const leat_run& run);
 
-/// The same of what is known with the first iteration only: where meshes lie, global extents, parameters.
 /// Of meshes that have a place in both.
 std::vector<std::string> differences_of_places(const leat_run& file, const leat_run& run);
+
+/// The same as the first of what is known with the first iteration only: where meshes lie, global extents, parameters.
 std::vector<std::string> differences(hid_t file, const StoredRows& stored, const leat_run& run,
                                      const leat_iteration_data& first);
 

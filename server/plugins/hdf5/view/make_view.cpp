@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -245,15 +244,8 @@ void add_variable(View& view, const ViewedVariable& variable) {
   set_attribute(open_dataset(view.file, variable.name), kLeftOut, lines_of(variable.left_out));
 }
 
-bool lie_elsewhere(const leat_mesh& a, const leat_mesh& b) {
-  return std::strcmp(a.name, b.name) == 0 && a.kind == b.kind && a.dims == b.dims && has_place(a) &&
-         has_place(b) &&
-         (!std::equal(a.origin, a.origin + a.dims, b.origin) ||
-          !std::equal(a.spacing, a.spacing + a.dims, b.spacing));
-}
-
 // The description is the same in all parts, but where ranks of other servers have said other places.
-std::vector<std::string> meshes_elsewhere(const std::vector<Part>& parts, const Part& shown,
+std::vector<std::string> places_not_shown(const std::vector<Part>& parts, const Part& shown,
                                           const leat_run* run) {
   std::vector<std::string> all;
   if (!run || leat_run_mesh_count(run) == 0) return all;
@@ -261,13 +253,11 @@ std::vector<std::string> meshes_elsewhere(const std::vector<Part>& parts, const 
   for (const Part& part : parts) {
     if (text_attribute(part.file, kRunText, "") == text) continue;
     const auto other = described_run(part.file);
-    for (std::uint64_t i = 0; other && i < leat_run_mesh_count(&other->run()); ++i)
-      for (std::uint64_t k = 0; k < leat_run_mesh_count(run); ++k)
-        if (const leat_mesh& mesh = *leat_mesh_at(run, k);
-            lie_elsewhere(*leat_mesh_at(&other->run(), i), mesh))
-          all.push_back("where mesh \"" + std::string(mesh.name) + "\" lies in " + part.name +
-                        ": its ranks have given origin or spacing other values than those of " +
-                        shown.name + ", where all cells are shown");
+    if (!other) continue;
+    for (const auto& [elsewhere, mesh] : meshes_elsewhere(other->run(), *run))
+      all.push_back("where mesh \"" + std::string(mesh->name) + "\" lies in " + part.name +
+                    ": its ranks have given origin or spacing other values than those of " +
+                    shown.name + ", where all cells are shown");
   }
   return all;
 }
@@ -298,7 +288,7 @@ std::vector<std::string> fill(hid_t file, const std::vector<Part>& parts,
   add_others(view);
   scales.list_named();
   tables.list_named();
-  std::vector<std::string> not_shown = meshes_elsewhere(parts, like, view.run);
+  std::vector<std::string> not_shown = places_not_shown(parts, like, view.run);
   for (const ViewedVariable& variable : variables)
     not_shown.insert(not_shown.end(), variable.left_out.begin(), variable.left_out.end());
   if (!not_shown.empty()) set_attribute(file, kLeftOut, lines_of(not_shown));
