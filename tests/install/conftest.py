@@ -27,3 +27,14 @@ def installed(tmp_path_factory):
 @pytest.fixture()
 def environment(tmp_path):
     return {"LEAT_RUNTIME_DIR": str(tmp_path / "r")}
+
+
+def as_a_user_has_it(installed, folder, environment):
+    """The environment of somebody who has put Leat into `folder`/leat and named it in PATH and pkg-config."""
+    prefix = folder / "leat"
+    prefix.symlink_to(installed)  # whose name has a blank
+    lib = prefix / next(installed.glob("lib*/**/libleat.so")).parent.relative_to(installed)
+    (folder / "bin").mkdir()
+    (folder / "bin/python3").symlink_to("/usr/bin/python3")  # the distribution's has h5py
+    return {**environment, "PATH": f"{folder}/bin:{prefix}/bin:{os.environ['PATH']}", "PKG_CONFIG_PATH": str(lib / "pkgconfig"),
+            "LD_LIBRARY_PATH": str(lib)}

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/how-to/add-to-c.md, followed word by word: its program in C, its program in C++, and the lines for a server among the ranks."""
-import os
 import pathlib
 import re
 
 import h5py
 import numpy as np
 import pytest
-from conftest import sh
+from conftest import as_a_user_has_it, sh
 
 PAGE = (pathlib.Path(__file__).parents[2] / "docs/how-to/add-to-c.md").read_text()
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.S))
@@ -18,13 +17,7 @@ MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OM
 def folder(installed, tmp_path, environment):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    prefix = tmp_path / "leat"
-    prefix.symlink_to(installed)  # whose name has a blank
-    lib = prefix / next(installed.glob("lib*/**/libleat.so")).parent.relative_to(installed)
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/python3").symlink_to("/usr/bin/python3")  # the distribution's has h5py
-    path = f"{tmp_path}/bin:{prefix}/bin:{os.environ['PATH']}"
-    return tmp_path, {**environment, **MPI, "PATH": path, "PKG_CONFIG_PATH": str(lib / "pkgconfig"), "LD_LIBRARY_PATH": str(lib)}
+    return tmp_path, {**as_a_user_has_it(installed, tmp_path, environment), **MPI}
 
 
 def expect_plate(path):

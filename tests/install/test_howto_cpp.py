@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/how-to/add-to-cpp.md, followed word by word."""
-import os
 import pathlib
 import re
 
 import h5py
 import numpy as np
-from conftest import sh
+from conftest import as_a_user_has_it, sh
 
 PAGE = (pathlib.Path(__file__).parents[2] / "docs/how-to/add-to-cpp.md").read_text()
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.S))
@@ -15,15 +14,9 @@ FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.S))
 def run(installed, folder, environment, flags=""):
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    prefix = folder / "leat"
-    prefix.symlink_to(installed)  # whose name has a blank
-    lib = prefix / next(installed.glob("lib*/**/libleat.so")).parent.relative_to(installed)
-    (folder / "bin").mkdir()
-    (folder / "bin/python3").symlink_to("/usr/bin/python3")  # the distribution's has h5py
-    path = f"{folder}/bin:{prefix}/bin:{os.environ['PATH']}"
     (commands,) = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
-    return sh("bash", "-euc", commands.replace("-std=c++17", f"-std=c++17 {flags}"), cwd=folder, environment={
-        **environment, "PATH": path, "PKG_CONFIG_PATH": str(lib / "pkgconfig"), "LD_LIBRARY_PATH": str(lib)})
+    return sh("bash", "-euc", commands.replace("-std=c++17", f"-std=c++17 {flags}"), cwd=folder,
+              environment=as_a_user_has_it(installed, folder, environment))
 
 
 def test_the_program_of_the_page_writes_what_it_says(installed, tmp_path, environment):

@@ -371,8 +371,9 @@ def test_whatever_moment_all_are_killed_the_newest_is_whole(tmp_path):
         run.finish()
 
 
-def test_what_a_killed_run_had_in_memory_is_the_newest(tmp_path):
-    with doomed(Run(tmp_path, text(), ranks=2)) as run:
+def killed_with_checkpoints_in_memory(folder):
+    """A run whose server has stored none of the last two of three."""
+    with doomed(Run(folder, text(), ranks=2)) as run:
         run.init()
         write_checkpoint(run, 0)
         os.kill(run.server(), signal.SIGSTOP)
@@ -380,6 +381,11 @@ def test_what_a_killed_run_had_in_memory_is_the_newest(tmp_path):
             write_checkpoint(run, step)
         for rank in run.ranks:
             rank.kill()
+    return run
+
+
+def test_what_a_killed_run_had_in_memory_is_the_newest(tmp_path):
+    killed_with_checkpoints_in_memory(tmp_path)
     with Run(tmp_path, text(), ranks=3) as run:
         assert restart(run) == 3, run.log()
         check_read(run, 2, 2)
@@ -387,14 +393,7 @@ def test_what_a_killed_run_had_in_memory_is_the_newest(tmp_path):
 
 
 def test_what_another_run_stores_of_a_killed_one_is_waited_for(tmp_path):
-    with doomed(Run(tmp_path, text(), ranks=2)) as killed:
-        killed.init()
-        write_checkpoint(killed, 0)
-        os.kill(killed.server(), signal.SIGSTOP)
-        for step in (1, 2):
-            write_checkpoint(killed, step)
-        for rank in killed.ranks:
-            rank.kill()
+    killed = killed_with_checkpoints_in_memory(tmp_path)
     (segment,) = (path for path in killed.segments() if path.suffix != ".sums")
     words = [BUILD / "bin/leatd", "--drain", segment.name]
     storing = subprocess.Popen(words, env=killed.environment, stderr=subprocess.DEVNULL)  # as the start of a run elsewhere does

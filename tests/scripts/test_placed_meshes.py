@@ -172,12 +172,18 @@ def test_views_of_several_nodes_have_it(tmp_path, store):
         assert same_bits(file["t"][1], np.concatenate([values(10), values(11)]))
 
 
-def test_a_restart_goes_on_in_the_same_place_only(tmp_path):
+def begun_run(folder):
+    """The XML of a run that another one goes on with, behind iteration 1."""
     text = xml(WHOLE, store='<store name="out" type="hdf5" append="true"/>')
-    with Run(tmp_path, text) as run:
+    with Run(folder, text) as run:
         run.init()
         write(run, range(2))
         run.finish()
+    return text
+
+
+def test_a_restart_goes_on_in_the_same_place_only(tmp_path):
+    text = begun_run(tmp_path)
     with Run(tmp_path, text) as again:
         again.init()
         again.ranks[0].must("start_at", 2)
@@ -197,11 +203,7 @@ def test_a_restart_goes_on_in_the_same_place_only(tmp_path):
 
 
 def test_a_place_that_comes_later_in_an_appended_run_has_to_be_that_of_the_file(tmp_path):
-    text = xml(WHOLE, store='<store name="out" type="hdf5" append="true"/>')
-    with Run(tmp_path, text) as run:
-        run.init()
-        write(run, range(2))
-        run.finish()
+    text = begun_run(tmp_path)
     with Run(tmp_path, text) as again:
         (rank,) = again.init()
         rank.must("start_at", 2)
