@@ -43,7 +43,7 @@ demo: setup
 
 # One more than the cores of the smallest machine: tests wait as often as they compute.
 test: build sanitize
-	ctest --test-dir build --output-on-failure --no-tests=error -j 3
+	@ctest --test-dir build --output-on-failure --no-tests=error -j 3 || { $(PYTHON) tools/failed_tests build; exit 8; }
 
 # Of what is built: classes (label unit), the cases of the XML and the rules of the tree.
 test-quick:

@@ -179,7 +179,7 @@ def test_no_end_lasts_longer_than_the_timeout_whoever_makes_progress(tmp_path):
 
 def test_a_rank_that_never_comes_makes_no_timeout_of_a_short_one(tmp_path):
     """It is waited for two seconds at least, which are progress."""
-    with Run(tmp_path, xml(ARRAY, timeout="0.5s"), ranks=2) as run:
+    with Run(tmp_path, xml(ARRAY, timeout="1s"), ranks=2) as run:
         rank = run.ranks[0]
         assert rank.call("init_ranks", run.config, run.session, 0, 2).ok
         rank.must("write", "a", 0, BYTES, 1)

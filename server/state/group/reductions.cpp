@@ -71,8 +71,8 @@ void Reductions::advance(const std::vector<comm::Round>& awaited, const MayCome&
     if (is_of_script(round.channel)) left_out_[round.channel].insert(later, dropped_.end());
   }
   std::vector<comm::Round> vain;  // asked before what came is taken: that may be of them
-  for (const comm::Round& round : awaited_)
-    if (!may_come(round.channel, iteration_of(round), iteration_of(round))) vain.push_back(round);
+  for (const comm::Round& round : awaited_)  // none of an earlier one either: a round ends those before
+    if (!may_come(round.channel, INT64_MIN, iteration_of(round))) vain.push_back(round);
   take_left_out();
   contribute_left_out(may_come);
   contribute_what_came();
