@@ -90,7 +90,7 @@ int run_doctor(const DoctorOptions& options) {
     if (read.model) need = need_of(*read.model);
     if (!read.model && options.bundle.empty())
       return refuse("doctor",
-                    options.config + " has errors: `leat check " + options.config + "` says which",
+                    options.config + " cannot be used: `leat check " + options.config + "` says why",
                     kUsage);
   }
   if (!options.interpreter.empty()) need.interpreter = options.interpreter;

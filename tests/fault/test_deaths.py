@@ -76,7 +76,9 @@ def test_all_that_a_killed_rank_had_pushed_is_stored_however_much_it_is(tmp_path
 def test_a_rank_killed_at_any_moment_of_a_write_leaves_whole_blocks(tmp_path, moment):
     with Run(tmp_path, xml(BIG, buffer="8MiB")) as run:
         (rank,) = run.init()
-        rank.start("run_on", "big", 1 << 20, 1000)
+        assert rank.write("big", 1 << 20, 1000).ok  # however late the rank may be
+        rank.end()
+        rank.start("run_on", "big", 1 << 20, 1001)
         time.sleep(0.02 + 0.013 * moment)
         rank.kill()
     with h5py.File(tmp_path / "run.h5") as file:

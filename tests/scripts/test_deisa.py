@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """<script form="deisa">: analyses of deisa-dask run unchanged, and compute what deisa-dask computes."""
+import contextlib
 import itertools
 import os
 import re
@@ -98,11 +99,13 @@ def test_an_analysis_runs_unchanged(tmp_path, nodes):
 
 
 def test_deisa_dask_itself_computes_the_same(tmp_path):
-    for attempt in range(3):  # on a loaded machine it loses arrays, and says "caused the cluster to lose scattered data"
-        told = sorted(told_by_deisa_itself(tmp_path / f"itself{attempt}", CALLBACKS, 2, 6))
-        if told == expected(2, 6):
-            break
-    assert told == expected(2, 6)
+    told = []
+    for attempt in range(3):  # on a loaded machine it loses arrays, says "caused the cluster to lose scattered data", or hangs
+        with contextlib.suppress(subprocess.SubprocessError):
+            told.append(sorted(told_by_deisa_itself(tmp_path / f"itself{attempt}", CALLBACKS, 2, 6)))
+        if expected(2, 6) in told:
+            return
+    assert told == [expected(2, 6)]
 
 
 FEEDBACK = '''

@@ -70,8 +70,9 @@ void Reductions::advance(const std::vector<comm::Round>& awaited, const MayCome&
     const auto later = dropped_.lower_bound(iteration_of(round));
     if (is_of_script(round.channel)) left_out_[round.channel].insert(later, dropped_.end());
   }
-  std::vector<comm::Round> vain;  // asked before what came is taken: that may be of them
-  for (const comm::Round& round : awaited_)  // none of an earlier one either: a round ends those before
+  // Asked before what came is taken: that may be of them. Nor may one of an earlier iteration come, as a round ends those before.
+  std::vector<comm::Round> vain;
+  for (const comm::Round& round : awaited_)
     if (!may_come(round.channel, INT64_MIN, iteration_of(round))) vain.push_back(round);
   take_left_out();
   contribute_left_out(may_come);
