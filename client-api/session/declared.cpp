@@ -108,7 +108,8 @@ bool LayoutTable::depends_on(const shm::LayoutRecord& layout,
     return false;
   };
   for (const shm::DimensionRecord& dimension : catalogue_.dimensions_of(layout)) {
-    if (uses(dimension.extent) || uses(dimension.global)) return true;
+    // A varying one may be another one at any time.
+    if ((dimension.varying == 0 && uses(dimension.extent)) || uses(dimension.global)) return true;
   }
   return false;
 }
@@ -165,11 +166,29 @@ const LayoutShape* LayoutTable::shape(std::uint32_t index, Error* error) {
     const auto into = [&](const char* what, shm::ProgramRef program, std::int64_t* out) {
       return evaluate_into(layout, what, program, out, error);
     };
-    if (!dimension.varying && !into(kExtent, dimension.extent, &shape.extent[d])) return nullptr;
+    if (dimension.varying == 0) {
+      if (!into(kExtent, dimension.extent, &shape.extent[d])) return nullptr;
+    } else if (Error none;
+               dimension.extent.count == 0 ||
+               !evaluate_into(layout, kExtent, dimension.extent, &shape.extent[d], &none)) {
+      shape.extent[d] = kNotKnown;
+    }
     if (layout.has_global && !into(kExtent, dimension.global, &shape.global[d])) return nullptr;
   }
   shape.generation = generation_;
   return &shape;
+}
+
+// Of those that parameters give, "?n".
+bool LayoutTable::knows_extents(std::uint32_t index, Error* error) const {
+  const shm::LayoutRecord& layout = catalogue_.layouts()[index];
+  for (const shm::DimensionRecord& each : catalogue_.dimensions_of(layout)) {
+    std::int64_t extent = 0;
+    if (each.varying != 0 && each.extent.count > 0 &&
+        !evaluate_into(layout, kExtent, each.extent, &extent, error))
+      return false;
+  }
+  return true;
 }
 
 bool LayoutTable::says_position(std::uint32_t index) const noexcept {
@@ -243,13 +262,14 @@ bool DeclaredVariable::fill(BlockShape* shape, const LayoutShape& layout, const 
 bool DeclaredVariable::fill_extent(BlockShape* shape, const LayoutShape& layout,
                                    const BlockFacts& facts, bool column_major, Error* error) const {
   for (std::uint32_t d = 0; d < shape->dims; ++d) {
-    if (dimensions_[d].varying && !facts.has_extent) {
+    const bool is_own = dimensions_[d].varying && facts.has_extent;
+    shape->extent[d] = is_own ? facts.extent[d] : layout.extent[d];
+    if (shape->extent[d] == kNotKnown) {
       *error = Error{Status::ERROR_SHAPE,
                      title() + ": dimension " + std::to_string(column_major ? shape->dims - d : d) +
                          " is \"?\": call leat_set_extent before writing this block"};
       return false;
     }
-    shape->extent[d] = dimensions_[d].varying ? facts.extent[d] : layout.extent[d];
     const bool differs = facts.has_extent && facts.extent[d] != shape->extent[d];
     if (differs) {
       *error = Error{Status::ERROR_SHAPE,

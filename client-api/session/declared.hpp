@@ -70,6 +70,8 @@ struct LayoutShape {
   std::uint64_t generation = 0;  ///< of the parameters that it was computed from; 0: never
   std::array<std::int64_t, kMaxDims> extent{}, global{};
 };
+/// Extent of a dimension "?", which leat_set_extent says, and of "?n" as long as n has no value.
+inline constexpr std::int64_t kNotKnown = -1;
 
 class LayoutTable {
  public:
@@ -97,6 +99,8 @@ class LayoutTable {
   bool depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter) const noexcept;
   /// Its global extents are these, with the parameters as they are now. False: `*error` says what they are.
   bool has_global(std::uint32_t layout, const std::int64_t* extents, Error* error) const;
+  /// Whether parameters give what they are to give of "?n", or why they do not.
+  bool knows_extents(std::uint32_t layout, Error* error) const;
 
  private:
   bool is_certain(const shm::LayoutRecord& layout, Error* error) const;

@@ -140,6 +140,7 @@ const BlockShape* VariableTable::shape(std::uint32_t variable, BlockState& state
     if (!layouts_.position(states_[variable].layout, &facts.position, error)) return nullptr;
     facts.has_position = true;
   }
+  if (!facts.has_extent && !layouts_.knows_extents(states_[variable].layout, error)) return nullptr;
   if (!declared(variable).fill(&shape, *layout, facts, column_major, error)) return nullptr;
   state.shape = shape;
   state.shape_generation = layouts_.generation();

@@ -40,14 +40,10 @@ static void command(void* lammps, const char* format, ...) {
 
 /* region leat: all that Leat needs to know of a step */
 static void hand_over_atoms(void* lammps) {
-  const int64_t atoms = *(int*)lammps_extract_global(lammps, "nlocal");
-  const int64_t vectors[2] = {atoms, 3};
+  const int atoms = *(int*)lammps_extract_global(lammps, "nlocal");
   double** x = lammps_extract_atom(lammps, "x"); /* x[0] is the first of 3 * atoms numbers */
   double** v = lammps_extract_atom(lammps, "v");
-  leat_set_extent("x", 0, vectors);
-  leat_set_extent("v", 0, vectors);
-  leat_set_extent("id", 0, &atoms);
-  leat_set_extent("type", 0, &atoms);
+  leat_set_int("atoms", atoms);
   leat_write("x", atoms > 0 ? x[0] : NULL);
   leat_write("v", atoms > 0 ? v[0] : NULL);
   leat_write("id", lammps_extract_atom(lammps, "id"));

@@ -147,10 +147,11 @@ struct Parameter : ParameterFields {
 struct Dimension {
   /// In files; never empty: "<layout>_<index>" when the XML names none.
   std::string name;
-  Expression extent;     ///< of a block, ghosts included; empty program when `varying`
-  bool varying = false;  ///< "?" in the XML: leat_set_extent says it at run time
-  Expression global;     ///< of the whole, without ghosts; empty program when there is none
-  Expression position;   ///< where a rank's first block begins in it; empty program: calls say it
+  Expression extent;  ///< of a block, ghosts included; of "?": an empty program
+  bool varying =
+      false;  ///< "?" or "?n" in the XML: each block has its own, by leat_set_extent, else by the parameters
+  Expression global;    ///< of the whole, without ghosts; empty program when there is none
+  Expression position;  ///< where a rank's first block begins in it; empty program: calls say it
   std::int64_t ghost_low = 0;
   std::int64_t ghost_high = 0;
 };

@@ -85,8 +85,9 @@ class LayoutReader {
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
       Dimension dimension;
-      dimension.varying = items[i] == "?";
-      if (!dimension.varying) dimension.extent = expression("dimensions", i, items[i]);
+      dimension.varying = items[i].starts_with('?');
+      const std::string size = items[i].substr(dimension.varying ? 1 : 0);
+      if (items[i] != "?") dimension.extent = expression("dimensions", i, size);
       layout_.dimensions.push_back(std::move(dimension));
     }
   }

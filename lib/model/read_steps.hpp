@@ -121,6 +121,9 @@ void refuse_selection(ReadContext& context, const Variable& variable, const Said
 /// What meshes need to know of variables, and whether they fit together. After the variables.
 void link_meshes(ReadContext& context, const XmlElement& root);
 
+/// Which variables are components of which <vector>. After link_meshes.
+void read_vectors(ReadContext& context, const XmlElement& root);
+
 /// Of this period, which is there from now on.
 std::uint32_t number_of_period(Model* model, const Every& every);
 /// The number of the period that every="..." and when="..." say, of a store or variable that is called `who`; nothing

@@ -29,6 +29,7 @@ Model read_tree(const Document& document, const Schema& schema, DiagnosticList& 
   name_coordinates(context, root);
   read_derived(context);
   link_meshes(context, root);
+  read_vectors(context, root);
   read_places(context);
   add_places_to_fields(context, root);
   give_each_file_one_time_axis(context);

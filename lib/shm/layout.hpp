@@ -375,7 +375,7 @@ struct ParameterRecord {
 
 struct DimensionRecord {
   TextRef name;
-  ProgramRef extent;  ///< no ops when varying
+  ProgramRef extent;  ///< no ops of "?"
   ProgramRef global;  ///< no ops when the layout has no global shape
   ProgramRef position;  ///< of a rank's first block in the global array; no ops: calls say it
   std::int64_t ghost_low;

@@ -80,6 +80,7 @@ typedef struct leat_variable {
   const char* cell_methods;
   const char* comment;      /* of the CF conventions, or ""; leat_variable_comment() asks an older host too */
   const char* definition;   /* how it is made of other variables, as the XML says; "" of one that ranks write. Hosts that have it say so by `size` */
+  const char* vector;       /* "velocity[0]": it is this component of that <vector> of the XML; "": of none. As `definition` */
 } leat_variable;
 
 enum leat_mesh_kind {

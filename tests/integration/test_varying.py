@@ -15,6 +15,7 @@ SIZES = [10, 1000, 3, 0, 700, 10]
 VARYING = """<parameter name="n" type="int" value="10"/>
   <layout name="line" type="double" dimensions="n" varying="true"/><variable name="u" layout="line"/>
   <layout name="nodes" type="double" dimensions="n" varying="true"/><variable name="v" layout="nodes"/>"""
+RAGGED = VARYING.replace('"n" varying="true"', '"?n"').replace(' value="10"', "")
 FIXED = """<parameter name="n" type="int" value="10"/><parameter name="m" type="int" value="5"/>
   <layout name="line" type="double" dimensions="n"/><variable name="u" layout="line"/>
   <layout name="twice" type="double" dimensions="2*n"/><variable name="v" layout="twice"/>
@@ -43,8 +44,9 @@ def expect(path, sizes, ranks):
                     assert same_bits(got.ravel(), data(size + rank + more, "f8", 100 * number + seed + rank)), (name, number, rank)
 
 
-def test_each_block_has_the_size_that_holds_when_it_is_written(tmp_path):
-    with Run(tmp_path, xml(VARYING), ranks=2) as run:
+@pytest.mark.parametrize("layouts", [VARYING, RAGGED], ids=["varying", "ragged"])
+def test_each_block_has_the_size_that_holds_when_it_is_written(tmp_path, layouts):
+    with Run(tmp_path, xml(layouts), ranks=2) as run:
         ranks = run.init()
         for number, size in enumerate(SIZES):
             iterate(ranks, number, size)
@@ -52,9 +54,29 @@ def test_each_block_has_the_size_that_holds_when_it_is_written(tmp_path):
     expect(tmp_path / "run.h5", SIZES, 2)
 
 
-def test_sizes_outlive_a_server_that_is_killed(tmp_path):
+def test_a_block_may_have_an_extent_of_its_own_in_the_place_of_the_parameter_s(tmp_path):
+    with Run(tmp_path, xml(RAGGED)) as run:
+        (rank,) = run.init()
+        answer = rank.call("write", "u", 0, 80, 1)
+        assert answer.status == "LEAT_ERROR_SHAPE" and 'needs parameter "n", which has no value' in answer.error, answer
+        rank.must("set_int", "n", 10)
+        rank.must("set_extent", "v", 0, "3")
+        rank.must("write", "u", 0, 80, 1)
+        rank.must("write", "v", 0, 24, 2)
+        rank.end()
+        rank.must("set_int", "n", -1)
+        assert "-1" in rank.call("write", "u", 0, 80, 3).error
+        rank.end()
+        run.finalize()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(stored_ranks(file, "u", 0)[0], data(10, "f8", 1)) and same_bits(stored_ranks(file, "v", 0)[0], data(3, "f8", 2))
+        assert stored_ranks(file, "u", 1) == {}
+
+
+@pytest.mark.parametrize("layouts", [VARYING, RAGGED], ids=["varying", "ragged"])
+def test_sizes_outlive_a_server_that_is_killed(tmp_path, layouts):
     sizes = []
-    with Run(tmp_path, xml(VARYING), ranks=2) as run:
+    with Run(tmp_path, xml(layouts), ranks=2) as run:
         ranks = run.init()
 
         def go_on():

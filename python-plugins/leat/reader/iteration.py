@@ -7,6 +7,7 @@ import numpy as np
 
 from ..scripting.coordinates import beside
 from ..scripting.datasets import xarray
+from ..scripting.vectors import stacked
 from ..vtk.meshes import grid_of, with_places
 from .blocks import Blocks, levels_of
 from .facts import NotThere, spoken
@@ -37,10 +38,19 @@ class Iteration(Mapping):
         """Of a variable with a global shape one NumPy array, in the order of the XML's dimensions, slowest first, without ghosts, with fill
         values (NaN, the least signed, the greatest unsigned number) where nobody wrote; of another one Blocks: {rank: array}. Memory is the
         caller's. What is packed comes as doubles, NaN where there is nothing. A variable that is written once is there in each iteration.
+        Of a <vector> of the XML one array, with the components in the first dimension; ValueError where these are Blocks.
         KeyError: there is no such variable, or it is not in this iteration."""
+        if name in self._facts.model.vectors:
+            return self._vector(name)
         variable = self._expect(name)
         held = read_held(self._source, self._facts, [name], self.number)[name]
         return held.whole(0) if variable.is_global else Blocks(name, self.number, held.blocks(0))
+
+    def _vector(self, name):
+        parts = [self[variable.name] for variable in self._facts.model.vectors[name]]
+        if any(isinstance(part, Blocks) for part in parts):
+            raise ValueError(f'vector "{name}": its components are blocks of ranks, each of a shape of its own; take the components')
+        return stacked(name, parts)
 
     def __contains__(self, name):
         return name in self._facts.variables and self._facts.variables[name].is_in(self.number)
@@ -61,12 +71,14 @@ class Iteration(Mapping):
         wrote them. All of it is read at once. ImportError where xarray is not there."""
         if xarray() is None:
             raise lacks("dataset() is an xarray.Dataset", "xarray", "it is not installed")
-        for name in names:
+        vectors = self._facts.model.vectors
+        parts = [part for name in names for part in ([each.name for each in vectors[name]] if name in vectors else [name])]
+        for name in parts:
             self._expect(name)
-        names = names or list(self)
-        more = [name for name in beside(self._facts.model, names) if name in self]
-        held = read_held(self._source, self._facts, dict.fromkeys([*names, *more]), self.number)
-        return iteration_of(self._facts, self.number, held).dataset(names, "xarray")[0]
+        read = parts or list(self)
+        more = [name for name in beside(self._facts.model, read) if name in self]
+        held = read_held(self._source, self._facts, dict.fromkeys([*read, *more]), self.number)
+        return iteration_of(self._facts, self.number, held).dataset(names or read, "xarray")[0]
 
     def table(self, *names):
         """A pandas.DataFrame with a row for each particle: the rank that wrote it, the number of its block where ranks have several,

@@ -82,9 +82,12 @@ class Context:
         return self._services.image(self._script.name, name, self.iteration, picture)
 
     def picture(self, kind, variable, *, name=None, axis="z", at=None, values=None, color_by=None, range=None, colors="viridis",
-                camera=None, size=(800, 600), edges=False, radius=None):
+                camera=None, size=(800, 600), edges=False, radius=None, scope="node"):
         """<output>/<script>/<name>-<iteration>.png: the variable on its mesh, drawn by VTK from what this server has of it. Returns the
         path; None where there is nothing of it here.
+
+        scope "run": one picture of what all servers of the run have, in the output of the first one, which has the path; the others
+        have None. Each server draws its part, and sends pixels. All make the call in each iteration, as with reduce(). No "volume".
 
         kind "slice": a plane across `axis` at the place `at` (the middle); of a flat mesh all of it. "contour": where the variable has
         these `values` (five between its least and greatest). "volume": rays through it; what is great is dense. "particles": the points of
@@ -101,7 +104,15 @@ class Context:
             raise ValueError(f'ctx.picture: "{name}" was drawn already in iteration {self.iteration}: say name="..."')
         wish = Wish(kind, variable, axis, at, values, color_by, range, colors, camera, size, edges, radius)
         wish.check()
-        png = self._services.draw(wish, self._iteration)
+        if scope not in ("node", "run"):
+            raise ValueError(f'ctx.picture(scope={scope!r}): "node" or "run" is expected')
+        if scope == "run" and kind == "volume":
+            raise ValueError('ctx.picture("volume", scope="run"): what is seen through cannot be put together of pixels; draw a "contour"')
+        if scope == "run":
+            self._expect_call("picture(..., scope=\"run\")")
+            png = self._services.draw_of_run(wish, self._iteration, self.gather, self._services.place())
+        else:
+            png = self._services.draw(wish, self._iteration)
         if png is None:
             return None
         self._pictures.add(name)

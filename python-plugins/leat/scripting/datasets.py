@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .coordinates import ITERATION, DimensionNames, axis_of, between, coordinates_of, nodes_along, places_of
+from .vectors import AXES, COMPONENT, stacked, without_copy
 from .views import Expired, ExpiredError
 
 
@@ -44,9 +45,9 @@ class Arrays(dict):
         self.coords.clear()
 
 
-def make_dataset(iteration, arrays, kind, beside=(), products=None):
+def make_dataset(iteration, arrays, kind, beside=(), products=None, vectors=None):
     """(ds, function that ends it) of {name: blocks.Array}. beside: names of those that only say where the others lie. products:
-    {name: blocks.Product}, which do not end."""
+    {name: blocks.Product}, which do not end. vectors: {name: Variables whose arrays are there}."""
     if kind == "xarray" and xarray() is None:
         raise ImportError('arrays="xarray": xarray is not installed in this Python: pip install xarray')
     attrs = {"simulation": iteration.model.simulation, "iteration": iteration.number, "complete": int(iteration.complete)}
@@ -56,8 +57,23 @@ def make_dataset(iteration, arrays, kind, beside=(), products=None):
         ds, end = _mapping(iteration, named, attrs, beside)
         ds.update({name: product.data for name, product in products.items()})
         ds.units.update({name: product.units for name, product in products.items()})
+        for name, parts in (vectors or {}).items():
+            ds[name], ds.units[name] = stacked(name, [named[part.name].data for part in parts]), parts[0].unit
         return ds, end
-    return _labelled(iteration, named, attrs, beside, {name: _variable_of(each, names) for name, each in products.items()})
+    products = {name: _variable_of(each, names) for name, each in products.items()}
+    return _labelled(iteration, named, attrs, beside, products, _vectors_of(vectors or {}, named, names))
+
+
+def _vectors_of(vectors, named, names):
+    """{name: xarray.Variable}, and the coordinates that say which component is which."""
+    made, coords = {}, {}
+    for name, parts in vectors.items():
+        first = named[parts[0].name]
+        dim = names.name(COMPONENT, len(parts))
+        data = without_copy(name, [named[part.name].data for part in parts])
+        made[name] = xarray().Variable((dim, *first.dims), data, {"units": parts[0].unit} if parts[0].unit else {}, fastpath=True)
+        coords[dim] = xarray().Variable((dim,), list(AXES[:len(parts)]))
+    return made, coords
 
 
 def _variable_of(product, names):
@@ -132,10 +148,11 @@ def _mapping(iteration, named, attrs, beside):
     return ds, ds._expire
 
 
-def _labelled(iteration, named, attrs, beside, products):
+def _labelled(iteration, named, attrs, beside, products, vectors):
     model = iteration.model
-    variables, coords = {}, {"iteration": xarray().Variable((), iteration.number, ITERATION), **_time_of(iteration)}
-    held = []
+    variables, coords = vectors
+    coords.update({"iteration": xarray().Variable((), iteration.number, ITERATION), **_time_of(iteration)})
+    held = list(variables)
     for name, array in named.items():
         is_index = array.dims == (name,)  # xarray keeps its values
         data = array.data.copy() if is_index else array.data

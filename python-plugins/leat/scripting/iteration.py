@@ -65,12 +65,15 @@ class Iteration:
         raise NotImplementedError
 
     def dataset(self, variables, kind, products=None):
-        """Of these variables, or of all, of those that say where they lie, and of {name: Product}; kind: "xarray", "numpy" or None.
-        Returns (ds, function that ends it)."""
+        """Of these variables and vectors, or of all variables, of those that say where they lie, and of {name: Product}; kind: "xarray",
+        "numpy" or None. Returns (ds, function that ends it)."""
         here = set(self.names())
-        names = [name for name in (self.names() if variables is None else variables) if name in here]
+        asked = self.names() if variables is None else [v.name for v in self.model.components(variables)]
+        names = [name for name in asked if name in here]
         others = [name for name in beside(self.model, names) if name in here]
-        return make_dataset(self, self.arrays(names + others), kind, others, products)
+        vectors = {name: parts for name, parts in self.model.vectors.items() if name in (variables or ()) and here.issuperset(
+            part.name for part in parts)}
+        return make_dataset(self, self.arrays(names + others), kind, others, products, vectors)
 
 
 class LiveIteration(Iteration):

@@ -201,7 +201,7 @@ def _wrong_with(declaration, model):
         yield wrong
     for name in declaration.variables or []:
         try:
-            model.variable(name)
+            model.components([name])
         except LookupError as error:
             yield error.args[0]
     for name in declaration.events:

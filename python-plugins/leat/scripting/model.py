@@ -7,12 +7,13 @@ import numpy as np
 
 from ..names import did_you_mean
 from .coordinates import _NODAL, Mesh, Time, is_coordinate_variable
+from .vectors import vectors_of
 
 # By the numbers of lib/base/scalar_types.def.
 _TYPES = dict(enumerate(("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16", "S1"), 1))
 
 # What the CF conventions call two texts of the XML; files have the others by the names that they have in the run description.
-_OF_CF = {"unit": "units", "description": "long_name", "definition": "leat_definition"}
+_OF_CF = {"unit": "units", "description": "long_name", "definition": "leat_definition", "vector": "leat_vector"}
 
 
 @dataclass
@@ -101,6 +102,7 @@ class Model:
         self.variables, self.meshes, self.time, self.ranks = variables, meshes, time, ranks
         self.parameters, self.events = parameters or {}, events
         self.by_name = {variable.name: variable for variable in variables}
+        self.vectors = vectors_of(variables)
         self.coordinate_variables = {variable.name for variable in variables if is_coordinate_variable(variable)}
 
     @classmethod
@@ -116,6 +118,16 @@ class Model:
         if name not in self.by_name:
             raise LookupError(f'there is no variable "{name}" in {self.source}{did_you_mean(name, self.by_name)}')
         return self.by_name[name]
+
+    def components(self, names):
+        """The variables of these names, in the place of a vector its components; LookupError as of variable()."""
+        found = {}
+        for name in names:
+            parts = self.vectors.get(name) if name not in self.by_name else None
+            if parts is None and name not in self.by_name:
+                raise LookupError(f'there is no variable "{name}" in {self.source}{did_you_mean(name, [*self.by_name, *self.vectors])}')
+            found.update((part.name, self.variable(part.name)) for part in (parts or [self.by_name[name]]))
+        return list(found.values())
 
     def event(self, name, scope="node"):
         """Its name; LookupError with the nearest when the XML has none of this name. scope: of the function that is called by it."""

@@ -122,6 +122,9 @@ class Services:
     def draw(self, wish, iteration):
         return self._painter.draw(wish, iteration, self.has_all_ranks)
 
+    def draw_of_run(self, wish, iteration, gather, place):
+        return self._painter.draw_of_run(wish, iteration, gather, place)
+
 
 class Progress:
     """One line on a terminal that says how far it is; nothing elsewhere."""

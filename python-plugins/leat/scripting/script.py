@@ -46,8 +46,7 @@ class Function:
 
     def given(self, iteration):
         """(what it is called with, function that ends that)."""
-        names = None if self.variables is None else [v.name for v in self.variables]
-        return iteration.dataset(names, self.declaration.arrays, self.products_of(iteration))
+        return iteration.dataset(self.declaration.variables, self.declaration.arrays, self.products_of(iteration))
 
     def call(self, given, context):
         self.declaration.function(given, context)
@@ -193,14 +192,14 @@ class Script(ScriptFile):
             if wrong := each.wrong_arguments():
                 raise ScriptError(f"{each.place}: {wrong}")
             try:
-                variables = None if each.variables is None else [self.model.variable(name) for name in each.variables]
+                variables = None if each.variables is None else self.model.components(each.variables)
                 events = each.events or self.model.events_of(self.name)
                 for name in events:
                     self.model.event(name, each.scope)
             except LookupError as error:
                 raise ScriptError(f"{each.place}: {error.args[0]}") from None
             places = {v.name: v for v in with_places(self.model, variables or ())}  # which ctx.picture draws them at
-            others = {name: self.model.by_name[name] for name in beside(self.model, each.variables or ())}
+            others = {name: self.model.by_name[name] for name in beside(self.model, [v.name for v in variables or ()])}
             functions.append(Function(each, variables, [v for v in {**places, **others}.values() if v not in (variables or ())], events))
         return functions
 

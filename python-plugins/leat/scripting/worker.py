@@ -123,6 +123,9 @@ class Services:
     def draw(self, wish, iteration):
         return self._painter.draw(wish, iteration, self.has_all_ranks)
 
+    def draw_of_run(self, wish, iteration, gather, place):
+        return self._painter.draw_of_run(wish, iteration, gather, place)
+
 
 def _varying(variables):
     """Numbers of those that an iteration may bring; all others are there from the first on. None: all."""

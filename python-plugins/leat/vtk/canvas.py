@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a picture is drawn on by VTK: things of the mesh, and over them lines and letters at pixels."""
+import contextlib
+
 import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkPoints, vtkUnsignedCharArray
-from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkImageData, vtkPolyData
 from vtkmodules.vtkIOImage import vtkPNGWriter
 from vtkmodules.vtkRenderingCore import (
     vtkActor2D,
+    vtkImageMapper,
     vtkPolyDataMapper2D,
     vtkRenderer,
     vtkRenderWindow,
@@ -15,29 +18,32 @@ from vtkmodules.vtkRenderingCore import (
     vtkWindowToImageFilter,
 )
 
+from .arrays import vtk_array
+
 import vtkmodules.vtkRenderingFreeType  # isort: skip  # noqa: F401  draws letters
 import vtkmodules.vtkRenderingOpenGL2  # isort: skip  # noqa: F401  draws all else
 
 _INK = 0.15, 0.15, 0.15
 _DPI, _SMALLEST = 72, 6  # of letters
-_WINDOWS = []  # the one that all pictures of this process are drawn in
+_SAMPLES = 4             # of a pixel
+_WINDOWS = {}  # that all pictures of this process are drawn in, by samples of a pixel: VTK 9.1 ends where one changes them
+_GONE = []     # of X servers that are gone
 
 
-def forget_window():
-    """It belonged to an X server that is gone: VTK must not even close it, so it is kept, and another one is made."""
-    if _WINDOWS and _WINDOWS[-1] is not None:
-        _WINDOWS.append(None)
+def forget_windows():
+    """They belonged to an X server that is gone: VTK must not even close them, so they are kept, and others are made."""
+    _GONE.extend(_WINDOWS.values())
+    _WINDOWS.clear()
 
 
-def _window():
-    if not _WINDOWS or _WINDOWS[-1] is None:
-        window = vtkRenderWindow()
+def _window(samples):
+    if samples not in _WINDOWS:
+        window = _WINDOWS[samples] = vtkRenderWindow()
         window.SetOffScreenRendering(1)
-        window.SetMultiSamples(4)
+        window.SetMultiSamples(samples)
         window.SetDPI(_DPI)
         window.SetNumberOfLayers(2)
-        _WINDOWS.append(window)
-    return _WINDOWS[-1]
+    return _WINDOWS[samples]
 
 
 class Canvas:
@@ -80,28 +86,58 @@ class Canvas:
                 looks.SetFontSize(max(_SMALLEST, int(looks.GetFontSize() * most / (box[1] - box[0]))))
         self._over.AddViewProp(actor)
 
-    def png(self):
-        """Bytes of a file."""
-        window = _window()
-        window.SetSize(self.layout.width, self.layout.height)
-        self._look()
-        for renderer in (self._scene, self._over):
-            window.AddRenderer(renderer)
-        try:
-            window.Render()
-            pixels = vtkWindowToImageFilter()
-            pixels.SetInput(window)
-            pixels.ReadFrontBufferOff()
-            pixels.ShouldRerenderOff()
-            writer = vtkPNGWriter()
+    def png(self, under=None):
+        """Bytes of a file. under: what scene() gave, in the place of what is drawn behind the things of the mesh."""
+        if under is not None:
+            self._put_under(under)
+        with self._rendered((self._scene, self._over), _SAMPLES) as window:
+            writer, pixels = vtkPNGWriter(), _read(window)
             writer.SetInputConnection(pixels.GetOutputPort())
             writer.WriteToMemoryOn()
             writer.Write()
+            self.clear()
+            self._over.RemoveAllViewProps()
             return vtk_to_numpy(writer.GetResult()).tobytes()
+
+    def scene(self):
+        """Things of the mesh alone: colours (height, width, 3), bytes, and depths (height, width), from 0 to 1 where nothing is; the
+        first row is the lowest. Each pixel is of one thing: at the borders nothing is blended."""
+        with self._rendered((self._scene,), 0) as window:
+            colours, depths = _values_of(_read(window)), _values_of(_read(window, is_depth=True))
+        return colours.reshape(self.layout.height, self.layout.width, -1)[..., :3], depths.reshape(self.layout.height, self.layout.width)
+
+    def nothing(self):
+        """What scene() gives of an empty one."""
+        size = self.layout.height, self.layout.width
+        return np.full((*size, 3), 255, "u1"), np.ones(size, "f4")
+
+    def clear(self):
+        self._scene.RemoveAllViewProps()
+
+    @contextlib.contextmanager
+    def _rendered(self, renderers, samples):
+        window = _window(samples)
+        window.SetSize(self.layout.width, self.layout.height)
+        self._look()
+        for renderer in renderers:
+            window.AddRenderer(renderer)
+        try:
+            window.Render()
+            yield window
         finally:
-            for renderer in (self._scene, self._over):
-                renderer.RemoveAllViewProps()
+            for renderer in renderers:
                 window.RemoveRenderer(renderer)
+
+    def _put_under(self, colours):
+        image, mapper, actor = vtkImageData(), vtkImageMapper(), vtkActor2D()
+        image.SetDimensions(self.layout.width, self.layout.height, 1)
+        image.GetPointData().SetScalars(vtk_array(colours.reshape(-1, 3), "colours"))
+        mapper.SetInputData(image)
+        mapper.SetColorWindow(255)
+        mapper.SetColorLevel(127.5)
+        actor.SetMapper(mapper)
+        actor.GetProperty().SetDisplayLocationToBackground()
+        self._scene.AddViewProp(actor)
 
     def _look(self):
         """As self.view says. What is in the middle of the window is not the middle of the box."""
@@ -133,6 +169,21 @@ class Canvas:
         actor.SetMapper(mapper)
         actor.GetProperty().SetLineWidth(width)
         self._over.AddViewProp(actor)
+
+
+def _read(window, is_depth=False):
+    pixels = vtkWindowToImageFilter()
+    pixels.SetInput(window)
+    if is_depth:
+        pixels.SetInputBufferTypeToZBuffer()
+    pixels.ReadFrontBufferOff()
+    pixels.ShouldRerenderOff()
+    return pixels
+
+
+def _values_of(pixels):
+    pixels.Update()
+    return vtk_to_numpy(pixels.GetOutput().GetPointData().GetScalars()).copy()
 
 
 def _bytes_of(colours):

@@ -24,7 +24,13 @@ def grid_of(mesh, variables, iteration, leave_out):
         for variable in on_it:
             leave_out(variable, "the parameters that say where its mesh lies have no value")
         on_it = []
-    return _maker_of(mesh)(mesh, on_it, iteration, leave_out)
+    grid = _maker_of(mesh)(mesh, on_it, iteration, leave_out)
+    shown = {variable.name for variable in on_it}
+    vectors = {name: parts for name, parts in iteration.model.vectors.items() if shown.issuperset(part.name for part in parts)}
+    if vectors:
+        from .vectors import add_vectors
+        add_vectors(grid, vectors)
+    return grid
 
 
 def _maker_of(mesh):

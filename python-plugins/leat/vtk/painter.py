@@ -21,9 +21,16 @@ class Painter:
 
     def draw(self, wish, iteration, is_whole):
         """See picture.draw."""
+        return self._made("draw", wish, iteration, is_whole)
+
+    def draw_of_run(self, wish, iteration, gather, place):
+        """See picture.draw_of_run."""
+        return self._made("draw_of_run", wish, iteration, gather, place)
+
+    def _made(self, function, *arguments):
         errors = []
         try:
-            draw = self._drawing()
+            draw = getattr(self._drawing(), function)
         except ImportError as error:
             if (error.name or "").partition(".")[0] not in _PACKAGES:
                 raise
@@ -34,7 +41,7 @@ class Painter:
         from .arrays import let_go
         try:
             with heard(lambda text, is_error: errors.append(text) if is_error else self._log(f"ctx.picture: {text}")):
-                made = draw(wish, iteration, is_whole)
+                made = draw(*arguments)
         finally:
             let_go()
         if errors:
@@ -49,8 +56,8 @@ class Painter:
             with heard(lambda text, is_error: None):  # one with EGL tries X first, and says that there is none
                 self._display = Display("VTK", self._log, self._last_words) if is_needed() else None
             self._is_started = True
-        from .canvas import forget_window
-        from .picture import draw
+        from . import picture
+        from .canvas import forget_windows
         if self._display and not self._display.ensure():
-            forget_window()
-        return draw
+            forget_windows()
+        return picture

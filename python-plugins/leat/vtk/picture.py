@@ -9,6 +9,7 @@ from .colours import map_called
 from .meshes import grid_of
 from .pieces import Pieces
 from .ticks import text_of
+from .together import Facts, gathered, packed, put
 from .view import Layout, across, from_camera
 from .wish import variables_and_mesh
 
@@ -24,15 +25,38 @@ def draw(wish, iteration, is_whole):
     """Bytes of a PNG; None where there is nothing to draw. is_whole: this server has all of the mesh, so it is an error where the plane of
     a slice misses it. ValueError says what cannot be drawn, and why."""
     variables, mesh = variables_and_mesh(wish, iteration.model)
-    pieces = Pieces(_grid(variables, mesh, iteration), list(map(array_name, variables)))
+    names = list(map(array_name, variables))
+    pieces = Pieces(_grid(variables, mesh, iteration), names)
     if not pieces.parts:
         return None
-    drawing = _Drawing(wish, iteration, mesh, variables, pieces)
+    drawing = _Drawing(wish, iteration, mesh, variables, pieces, Facts.of(pieces, names))
     if not drawing.is_hit:
         if is_whole:
             raise ValueError(drawing.miss())
         return None
     return drawing.png()
+
+
+def draw_of_run(wish, iteration, gather, place):
+    """The same of what all servers have, on the first one; None on the others. gather(value): [of each server]; all make the same calls.
+    place: servers, is_first. The title says how many servers gave nothing."""
+    variables, mesh = variables_and_mesh(wish, iteration.model)
+    names = list(map(array_name, variables))
+    pieces, why = None, ""
+    try:
+        pieces = Pieces(_grid(variables, mesh, iteration), names)
+    except (LookupError, ValueError) as error:
+        why = str(error)
+    all_told = gather({"why": why, **(Facts.of(pieces, names).words() if pieces and pieces.parts else {})})
+    if whys := [each["why"] for each in all_told if each["why"]]:
+        raise ValueError(whys[0])
+    told = [each for each in all_told if "low" in each]
+    if not told:
+        return None
+    drawing = _Drawing(wish, iteration, mesh, variables, pieces if pieces.parts else None, Facts.of_all(told))
+    if not drawing.is_hit:
+        raise ValueError(drawing.miss())
+    return drawing.png_of_run(gather, place)
 
 
 def _grid(variables, mesh, iteration):
@@ -49,9 +73,9 @@ def _grid(variables, mesh, iteration):
 class _Drawing:
     """is_hit: the plane of a slice goes through the mesh; all else is true too."""
 
-    def __init__(self, wish, iteration, mesh, variables, pieces):
+    def __init__(self, wish, iteration, mesh, variables, pieces, facts):
         self._wish, self._iteration, self._mesh, self._variables, self._pieces = wish, iteration, mesh, variables, pieces
-        self._low, self._high = pieces.bounds()
+        self._facts, self._low, self._high, self._lacks = facts, facts.low, facts.high, []
         sides = self._high - self._low
         flat = [axis for axis in range(3) if sides[axis] <= _FLAT * sides.max()]
         if len(flat) > 1 and wish.kind != "particles":
@@ -61,7 +85,7 @@ class _Drawing:
         self._across = flat[-1] if flat else None  # the axis that one looks along; None: from the camera
         self.is_hit = True
         if wish.kind == "particles":
-            self._radius = wish.radius or _radius_of(sides[sides > 0], sum(part.GetNumberOfPoints() for part in pieces.parts))
+            self._radius = wish.radius or _radius_of(sides[sides > 0], facts.points)
             self._low, self._high = self._low - self._radius * (sides > 0), self._high + self._radius * (sides > 0)
         if wish.kind == "slice" and not flat:
             self._set_plane(sides)
@@ -80,25 +104,52 @@ class _Drawing:
                 f"{text_of(low, _DIGITS)} to {text_of(high, _DIGITS)}")
 
     def png(self):
+        canvas = self._canvas()
+        self._frame(canvas)
+        return canvas.png()
+
+    def png_of_run(self, gather, place):
+        canvas = self._canvas()
+        parts = gathered(gather, packed(*canvas.scene()))
+        if not place.is_first:
+            return None
+        if missing := place.servers - len(parts):
+            self._lacks = [f"without {missing} of {place.servers} servers"]
+        whole, depths = canvas.nothing()
+        for part in parts:
+            put(part, whole, depths)
+        canvas.clear()
+        self._frame(canvas)
+        return canvas.png(whole)
+
+    def _canvas(self):
+        """With what this server has."""
         layout, self._colours = Layout(*map(int, self._wish.size)), map_called(self._wish.colors)
         self._range = self._range_of_colours()
         view = (from_camera(layout, self._low, self._high, self._wish.camera or _TOWARDS) if self._across is None else
                 across(layout, self._low, self._high, self._across))
         canvas = Canvas(layout, view)
+        if self._wish.kind == "contour":
+            low, high = self._facts.ranges[array_name(self._variables[0])] or (0.0, 1.0)
+            self._wish.values = self._wish.values or np.linspace(low, high, _LINES + 2)[1:-1].tolist()
+        if self._pieces is None:
+            return canvas
         for actor in getattr(self, f"_{self._wish.kind}")(view):
             canvas.add(actor)
         if self._wish.edges:
             canvas.add(frame.wires(self._boxes(), _INK, _BORDER))
+        return canvas
+
+    def _frame(self, canvas):
         frame.add_axes(canvas, self._axes())
         frame.add_title(canvas, self._title())
         if self._variables:
             frame.add_bar(canvas, self._with_unit(self._variables[-1]), self._colours, *self._range)
-        return canvas.png()
 
     def _range_of_colours(self):
         if self._wish.range or not self._variables:
             return self._wish.range
-        low, high = self._pieces.range_of(array_name(self._variables[-1])) or (0.0, 1.0)
+        low, high = self._facts.ranges[array_name(self._variables[-1])] or (0.0, 1.0)
         return (low, high) if low < high else (low - 0.5, high + 0.5)
 
     def _actor(self, data, is_flat):
@@ -112,8 +163,6 @@ class _Drawing:
 
     def _contour(self, view):
         name = array_name(self._variables[0])
-        low, high = self._pieces.range_of(name) or (0.0, 1.0)
-        self._wish.values = self._wish.values or np.linspace(low, high, _LINES + 2)[1:-1].tolist()
         data = shapes.contour_of(self._pieces.without_nan(name), name, self._wish.values)
         actor = self._actor(data, self._across is not None)
         actor.GetProperty().SetLineWidth(2)
@@ -145,7 +194,7 @@ class _Drawing:
         return [name or "xyz"[axis] for axis, name in enumerate(names)] + [""] * (3 - len(names))
 
     def _with_unit(self, variable):
-        name = f"|{variable.name}|" if array_name(variable) in self._pieces.vectors else variable.name
+        name = f"|{variable.name}|" if array_name(variable) in self._facts.vectors else variable.name
         return f"{name} ({variable.unit})" if variable.unit else name
 
     def _title(self):
@@ -158,7 +207,7 @@ class _Drawing:
         if self._iteration.time is not None:
             unit = self._iteration.model.time.unit
             words.append(f"t = {text_of(self._iteration.time, _DIGITS)} {unit}".rstrip())
-        return ", ".join(words)
+        return ", ".join(words + self._lacks)
 
 
 def _radius_of(sides, count):

@@ -345,7 +345,9 @@ class AmrMesh : public Mesh {
 
   void flush() override { boxes_->show(steps_); }
 
-  std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
+  std::unique_ptr<Array> array_for(const std::vector<Field>& fields, std::string* group) override {
+    if (fields.size() > 1) throw std::runtime_error("on amr meshes its components are shown alone");
+    const Field& field = fields.front();
     *group = "Level0/CellData";
     const auto number = leat_variable_number(&target_.run, field.variable);
     return std::make_unique<PatchArray>(

@@ -2,6 +2,7 @@
 #include "server/plugins/hdf5/vtkhdf/field.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
@@ -26,6 +27,33 @@ std::string array_name(const leat_run& run, std::uint32_t number) {
     if (is_taken && i != number) name += "_";
   }
   return name;
+}
+
+std::string array_name(const leat_run& run, const std::string& vector) {
+  std::string name = flat(vector);
+  for (std::uint32_t i = 0; i < run.variable_count; ++i) {
+    if (array_name(run, i) == name) name += "_";
+  }
+  return name;
+}
+
+std::vector<Vector> vectors_on(const leat_run& run, const leat_mesh& mesh) {
+  constexpr std::size_t kMost = 3;
+  std::map<std::string, std::map<std::size_t, std::uint32_t>> found;
+  for (const std::uint32_t each : variables_on(run, mesh)) {
+    const std::string text = leat_variable_at(&run, each)->vector;
+    const std::size_t bracket = text.rfind('[');
+    if (bracket == std::string::npos || bracket + 1 >= text.size()) continue;
+    const auto number = static_cast<std::size_t>(text[bracket + 1] - '0');
+    if (number < kMost) found[text.substr(0, bracket)][number] = each;
+  }
+  std::vector<Vector> vectors;
+  for (const auto& [name, components] : found) {
+    if (components.size() < 2 || components.rbegin()->first != components.size() - 1) continue;
+    vectors.push_back({name, {}});
+    for (const auto& [number, variable] : components) vectors.back().components.push_back(variable);
+  }
+  return vectors;
 }
 
 std::vector<std::uint32_t> variables_on(const leat_run& run, const leat_mesh& mesh) {

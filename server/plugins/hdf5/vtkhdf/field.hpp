@@ -33,6 +33,8 @@ struct Field {
 /// What variable `number` is called in VTK, as in the sidecar that `leat xdmf` makes: a link has no '/' in
 /// its name.
 std::string array_name(const leat_run& run, std::uint32_t number);
+/// What a vector is called: behind all variables.
+std::string array_name(const leat_run& run, const std::string& vector);
 
 /// Why VTK has no array for values of its type; "" when it has.
 std::string why_no_array(const leat_variable& variable);
@@ -44,6 +46,14 @@ std::optional<Field> field_in(const Target& target, std::uint32_t number);
 
 /// "", or why a field of one array for each iteration is none of this shape any more.
 std::string why_not_as_begun(const Target& target, const Field& field);
+
+/// A <vector> of the XML, with two or three of the run's variables.
+struct Vector {
+  std::string name;
+  std::vector<std::uint32_t> components;
+};
+/// Those whose components lie on the mesh. A part of the components is none.
+std::vector<Vector> vectors_on(const leat_run& run, const leat_mesh& mesh);
 
 std::vector<std::uint32_t> variables_on(const leat_run& run, const leat_mesh& mesh);
 /// Variables of which a mesh is made; a uniform one of none.

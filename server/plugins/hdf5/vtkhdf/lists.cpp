@@ -103,6 +103,38 @@ Id virtual_dataset(hid_t file, const std::string& name, hid_t type, const Shape&
   return Id(H5Dcreate_anon(file, type, space_of(extents), creation, H5P_DEFAULT), what);
 }
 
+namespace {
+
+// All rows there will be, and of each what is said.
+Id all_rows_of(const Shape& row, const Shape& start, const Shape& count) {
+  Id space(H5Screate_simple(static_cast<int>(row.size()) + 1, joined(1, row).data(),
+                            joined(H5S_UNLIMITED, row).data()),
+           "cannot describe rows");
+  const Shape blocks = joined(H5S_UNLIMITED, Shape(row.size(), 1));
+  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, joined(0, start).data(), nullptr, blocks.data(),
+                            joined(1, count).data()),
+        "cannot select rows");
+  return space;
+}
+
+}  // namespace
+
+Id virtual_rows(hid_t file, const std::string& name, hid_t type, const Shape& row,
+                const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill) {
+  const std::string what = "cannot make the virtual dataset " + name;
+  const Id creation(H5Pcreate(H5P_DATASET_CREATE), what);
+  if (!fill.empty()) check(H5Pset_fill_value(creation, type, fill.data()), what);
+  for (const Shown& part : parts) {
+    const Id to = all_rows_of(row, part.start, part.count),
+             from = all_rows_of(part.space, zeros(part.space), part.space);
+    check(H5Pset_virtual(creation, to, ".", ("/" + part.source).c_str(), from), what);
+  }
+  const Id space(H5Screate_simple(static_cast<int>(row.size()) + 1, joined(0, row).data(),
+                                  joined(H5S_UNLIMITED, row).data()),
+                 what);
+  return Id(H5Dcreate_anon(file, type, space, creation, H5P_DEFAULT), what);
+}
+
 void give_name(hid_t object, hid_t file, const std::string& name) {
   if (is_in(file, name))
     check(H5Ldelete(file, name.c_str(), H5P_DEFAULT), "cannot replace " + name);

@@ -76,6 +76,10 @@ struct Shown {
 Id virtual_dataset(hid_t file, const std::string& name, hid_t type, const Shape& extents,
                    const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill);
 
+/// One that has as many rows as its sources have, which grow. `parts`: of a row; each source is shown from its first row on.
+Id virtual_rows(hid_t file, const std::string& name, hid_t type, const Shape& row,
+                const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill);
+
 /// In the place of what has the name. What is new is made before: where there is no room for that, the
 /// old one stays.
 void give_name(hid_t object, hid_t file, const std::string& name);

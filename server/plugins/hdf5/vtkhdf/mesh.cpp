@@ -30,7 +30,20 @@ Mesh::Mesh(const Target& target, const Host& host, std::uint32_t number)
     : target_(target),
       host_(host),
       mesh_(*leat_mesh_at(&target.run, number)),
-      waiting_(variables_on(target.run, mesh_)) {}
+      vectors_(vectors_on(target.run, mesh_)),
+      waiting_(variables_on(target.run, mesh_)) {
+  for (std::size_t i = 0; i < vectors_.size(); ++i)
+    waiting_.push_back(static_cast<std::uint32_t>(target.run.variable_count + i));
+}
+
+std::vector<std::uint32_t> Mesh::parts_of(std::uint32_t number) const {
+  return is_vector(number) ? vector(number).components : std::vector<std::uint32_t>{number};
+}
+
+std::string Mesh::name_of(std::uint32_t number) const {
+  if (is_vector(number)) return "vector \"" + vector(number).name + "\"";
+  return "variable \"" + std::string(leat_variable_at(&target_.run, number)->name) + "\"";
+}
 
 void Mesh::say(const std::string& text) const {
   host_.info("/VTKHDF, mesh \"" + std::string(mesh_.name) + "\": " + text);
@@ -109,29 +122,36 @@ void Mesh::put_values(const std::vector<Step>& steps) {
                 static_cast<std::int64_t>(steps.size()));
 }
 
-// True when the variable waits no longer.
-bool Mesh::take(std::uint32_t variable, const std::vector<Step>& steps) {
-  const leat_variable& described = *leat_variable_at(&target_.run, variable);
+// True when it waits no longer.
+bool Mesh::take(std::uint32_t number, const std::vector<Step>& steps) {
   const bool has_own_shapes = mesh_.kind == LEAT_MESH_AMR;  // blocks of one may have
-  std::string why = has_own_shapes ? why_no_array(described) : why_vtk_cannot(described);
+  std::string why;
+  std::vector<Field> fields;
+  for (const std::uint32_t part : parts_of(number)) {
+    const leat_variable& described = *leat_variable_at(&target_.run, part);
+    if (why.empty()) why = has_own_shapes ? why_no_array(described) : why_vtk_cannot(described);
+    const std::optional<Field> field = why.empty() ? field_in(target_, part) : std::nullopt;
+    if (field) fields.push_back(*field);
+  }
   if (why.empty()) {
     try {
-      const std::optional<Field> field = field_in(target_, variable);
-      if (field) show_array(variable, *field, steps);
-      return known_.count(variable) > 0;
+      if (fields.size() == parts_of(number).size()) show_array(number, fields, steps);
+      return known_.count(number) > 0;
     } catch (const std::exception& e) {
       why = e.what();
     }
   }
-  say("variable \"" + std::string(described.name) + "\" is not shown: " + why);
+  say(name_of(number) + " is not shown: " + why);
   return true;
 }
 
-void Mesh::show_array(std::uint32_t variable, const Field& field, const std::vector<Step>& steps) {
+void Mesh::show_array(std::uint32_t number, const std::vector<Field>& fields,
+                      const std::vector<Step>& steps) {
   std::string group;
   Known known;
-  known.array = array_for(field, &group);
-  const std::string name = array_name(target_.run, variable);
+  known.array = array_for(fields, &group);
+  const std::string name = is_vector(number) ? array_name(target_.run, vector(number).name)
+                                             : array_name(target_.run, number);
   known.path = path(group + "/" + name);
   if (!is_in(target_.file, known.path)) {
     if (!is_at_any(known.array.get(), steps, count_)) return;
@@ -139,7 +159,7 @@ void Mesh::show_array(std::uint32_t variable, const Field& field, const std::vec
   }
   known.offsets_path = steps_path(group + "Offsets/" + name);
   put_offsets(&known, steps);
-  known_[variable] = std::move(known);
+  known_[number] = std::move(known);
 }
 
 void Mesh::drop_invalid(const std::vector<Step>& steps) {
@@ -154,9 +174,8 @@ void Mesh::drop_invalid(const std::vector<Step>& steps) {
       if (is_in(target_.file, link))
         check(H5Ldelete(target_.file, link.c_str(), H5P_DEFAULT), "cannot remove " + link);
     }
-    host_.warn("/VTKHDF, mesh \"" + std::string(mesh_.name) + "\": variable \"" +
-               leat_variable_at(&target_.run, at->first)->name +
-               "\" is not shown any more: " + why);
+    host_.warn("/VTKHDF, mesh \"" + std::string(mesh_.name) + "\": " + name_of(at->first) +
+               " is not shown any more: " + why);
     at = known_.erase(at);
   }
 }
@@ -215,21 +234,47 @@ void StepOffsets::flush() {
   for (List* list : {&parts_, &part_, &point_, &cell_, &id_}) list->flush();
 }
 
-ElementArray::ElementArray(const Target& target, const Field& field, Wanted wanted, void* mesh)
-    : elements_(target, field),
-      list_(target, {elements_.source()}, field.variable->type,
-            elements_.components() > 1 ? elements_.components() : 0,
-            fill_value(field.variable->type)),
+std::vector<std::uint8_t> fill_of(const std::vector<Field>& fields) {
+  if (fields.size() > 1 && fields.size() < kOfVector) return {};  // as its third component is
+  return fill_value(fields.front().variable->type);
+}
+
+namespace {
+
+std::vector<Elements> elements_of(const Target& target, const std::vector<Field>& fields) {
+  std::vector<Elements> all;
+  for (const Field& each : fields) all.emplace_back(target, each);
+  if (all.size() > 1 && all.front().components() > 1)
+    throw std::runtime_error("its components are lists of several values for each element");
+  return all;
+}
+
+FlatList list_of(const Target& target, const std::vector<Field>& fields,
+                 const std::vector<Elements>& elements) {
+  std::vector<FlatSource> sources;
+  for (const Elements& each : elements) sources.push_back(each.source(sources.size()));
+  const hsize_t columns = elements.size() > 1                 ? kOfVector
+                          : elements.front().components() > 1 ? elements.front().components()
+                                                              : 0;
+  return {target, std::move(sources), fields.front().variable->type, columns, fill_of(fields)};
+}
+
+}  // namespace
+
+ElementArray::ElementArray(const Target& target, const std::vector<Field>& fields, Wanted wanted,
+                           void* mesh)
+    : elements_(elements_of(target, fields)),
+      list_(list_of(target, fields, elements_)),
       wanted_(wanted),
       mesh_(mesh) {}
 
 bool ElementArray::is_at(hsize_t row) {
-  const Elements::Row mine = elements_.at(row);
+  const Elements::Row mine = blocks_of(&elements_, row);
   return !mine.is_empty() && mine.matches(wanted_(mesh_, row));
 }
 
 std::optional<hsize_t> ElementArray::place(hsize_t row) {
-  const Elements::Row mine = elements_.at(row), wanted = wanted_(mesh_, row);
+  const Elements::Row mine = blocks_of(&elements_, row), wanted = wanted_(mesh_, row);
   if (!mine.matches(wanted) || wanted.total() == 0) {
     list_.need_in_front(wanted.total());
     return std::nullopt;

@@ -110,8 +110,9 @@ class Mesh {
   virtual void flush() {}
   /// What it has of the variables it is made of, by its name.
   virtual std::vector<std::pair<const char*, FlatList*>> shown() { return {}; }
-  /// `group`: gets PointData or CellData. Throws when the variable does not fit.
-  virtual std::unique_ptr<Array> array_for(const Field& field, std::string* group) = 0;
+  /// Of one variable, or of the components of a vector. `group`: gets PointData or CellData. Throws when it does not fit.
+  virtual std::unique_ptr<Array> array_for(const std::vector<Field>& fields,
+                                           std::string* group) = 0;
 
   /// Of what is there.
   Field field_of(std::int32_t variable) const {
@@ -134,8 +135,15 @@ class Mesh {
     List offsets;  // none while they would be the numbers of the steps
   };
 
-  void show_array(std::uint32_t variable, const Field& field, const std::vector<Step>& steps);
-  bool take(std::uint32_t variable, const std::vector<Step>& steps);
+  void show_array(std::uint32_t number, const std::vector<Field>& fields,
+                  const std::vector<Step>& steps);
+  bool take(std::uint32_t number, const std::vector<Step>& steps);
+  bool is_vector(std::uint32_t number) const { return number >= target_.run.variable_count; }
+  const Vector& vector(std::uint32_t number) const {
+    return vectors_[number - target_.run.variable_count];
+  }
+  std::vector<std::uint32_t> parts_of(std::uint32_t number) const;
+  std::string name_of(std::uint32_t number) const;
   void drop_invalid(const std::vector<Step>& steps);
   void put_offsets(Known* known, const std::vector<Step>& steps) const;
   void put_values(const std::vector<Step>& steps);
@@ -143,6 +151,8 @@ class Mesh {
   std::string group_;
   hsize_t count_ = 0;    // steps in the file
   hsize_t in_step_ = 0;  // the first ones whose rows have their numbers
+  // Arrays are known by the numbers of their variables; those of vectors come behind.
+  std::vector<Vector> vectors_;
   std::vector<std::uint32_t> waiting_;
   std::map<std::uint32_t, Known> known_;
   List rows_;
@@ -153,13 +163,18 @@ using MakeMesh = std::unique_ptr<Mesh>(const Target& target, const Host& host,
                                        std::uint32_t number);
 MakeMesh make_image_mesh, make_grid_mesh, make_cells_mesh, make_points_mesh, make_amr_mesh;
 
+/// Components of a VTK array of one variable: 1. A vector has three; the third of two is 0.
+inline constexpr hsize_t kOfVector = 3;
+/// What stands where a variable, or a component of a vector, was not written.
+std::vector<std::uint8_t> fill_of(const std::vector<Field>& fields);
+
 /// Array of the elements of blocks: what was not written, or not for all points or cells of an
 /// iteration, is shown as fill values.
 class ElementArray : public Array {
  public:
   /// Blocks that the mesh has in a row.
   using Wanted = Elements::Row (*)(void* mesh, hsize_t row);
-  ElementArray(const Target& target, const Field& field, Wanted wanted, void* mesh);
+  ElementArray(const Target& target, const std::vector<Field>& fields, Wanted wanted, void* mesh);
   bool is_at(hsize_t row) override;
   std::optional<hsize_t> place(hsize_t row) override;
   bool show(const std::string& path) override { return list_.show(path); }
@@ -167,7 +182,7 @@ class ElementArray : public Array {
   void finish(const std::string& path) override { list_.finish(path); }
 
  private:
-  Elements elements_;
+  std::vector<Elements> elements_;  // of each component
   FlatList list_;
   Wanted wanted_;
   void* mesh_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform, rectilinear and curvilinear meshes in /VTKHDF.
+// Rectilinear and curvilinear meshes in /VTKHDF.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -10,137 +10,7 @@
 
 namespace leat::hdf5::vtk {
 
-// Variables on uniform meshes, as the ImageData of VTKHDF.
-
-namespace {
-
-// The dataset itself: (iteration, z, y, x) is what VTK reads. With a single step it expects no
-// iteration, so that one is shown by a virtual dataset till there is a second.
-class ImageArray : public Array {
- public:
-  ImageArray(const Target& target, const Field& field)
-      : target_(target), file_(target.file), field_(field) {}
-
-  std::string why_invalid(const std::vector<Step>&, hsize_t) override {
-    return why_not_as_begun(target_, field_);
-  }
-
-  std::optional<hsize_t> place(hsize_t row) override { return field_.varies ? row : 0; }
-  bool is_indexed_by_step() const override { return field_.varies; }
-
-  void link(const std::string& path, const std::vector<Step>& steps) override {
-    if (steps.size() > 1) return show_time(path);
-    if (!field_.varies) return link_dataset(path);
-    give_name(
-        virtual_dataset(file_, path, type(), field_.shape, {one_row(steps.back().row)}, fill()),
-        file_, path);
-  }
-
-  void show_time(const std::string& path) override {
-    if (field_.varies) return link_dataset(path);
-    const Shape always = joined(1, field_.shape);
-    give_name(virtual_dataset(file_, path, type(), always,
-                              {{field_.path(), field_.shape, zeros(always), always}}, fill()),
-              file_, path);
-  }
-
- private:
-  Id type() const { return type_of(field_.variable->type); }
-  std::vector<std::uint8_t> fill() const { return fill_value(field_.variable->type); }
-
-  Shown one_row(hsize_t row) const {
-    Shown shown{field_.path(), joined(row + 1, field_.shape), zeros(field_.shape), field_.shape};
-    shown.from = joined(row, zeros(field_.shape));
-    return shown;
-  }
-
-  void link_dataset(const std::string& path) const {
-    give_name(open_dataset(file_, field_.path()), file_, path);
-  }
-
-  Target target_;
-  hid_t file_;
-  Field field_;
-};
-
-class ImageMesh : public Mesh {
- public:
-  using Mesh::Mesh;
-
-  bool is_ready() override {
-    if (!has_place(mesh_)) return false;
-    for (const std::uint32_t i : variables_on(target_.run, mesh_)) {
-      const leat_variable& variable = *leat_variable_at(&target_.run, i);
-      if (!why_vtk_cannot(variable).empty() || varies_in_shape(variable)) continue;
-      const std::optional<Field> field = field_in(target_, i);
-      if (cells_.empty() && field && field->form == Field::Form::whole) cells_ = cells_of(*field);
-    }
-    return !cells_.empty();
-  }
-
- protected:
-  const char* type() const override { return "ImageData"; }
-
-  void make_head() override {
-    std::vector<std::int64_t> whole(6, 0);
-    std::vector<double> origin(3, 0.0), spacing(3, 1.0);
-    for (std::uint32_t axis = 0; axis < mesh_.dims; ++axis) {
-      whole[2 * axis + 1] = static_cast<std::int64_t>(cells_[mesh_.dims - 1 - axis]);
-      origin[axis] = mesh_.origin[axis];
-      spacing[axis] = mesh_.spacing[axis];
-    }
-    const Id object = group_at(target_.file, group());
-    if (!is_new()) return take_extents(object);
-    set_attribute(object, "WholeExtent", whole);
-    set_attribute(object, "Origin", origin);
-    set_attribute(object, "Spacing", spacing);
-    set_attribute(object, "Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
-  }
-
-  void put_step(hsize_t, hsize_t) override {}
-
-  std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
-    std::string why = varies_in_shape(*field.variable) ? "its shape may change" : "";
-    if (why.empty() && field.form != Field::Form::whole)
-      why = "it has many blocks and no global shape";
-    if (why.empty() && cells_of(field) != cells_)
-      why = "it has values for " + listed(cells_of(field)) + " cells, and others on the mesh for " +
-            listed(cells_);
-    if (!why.empty()) throw std::runtime_error(why);
-    *group = field.variable->centering == LEAT_NODAL ? "PointData" : "CellData";
-    return std::make_unique<ImageArray>(target_, field);
-  }
-
- private:
-  // In each dimension; nodes are one more. None when it is less than a cell thick.
-  Shape cells_of(const Field& field) const {
-    Shape cells = field.shape;
-    const hsize_t fewer = field.variable->centering == LEAT_NODAL ? 1 : 0;
-    if (cells.size() != mesh_.dims ||
-        std::any_of(cells.begin(), cells.end(), [&](hsize_t count) { return count <= fewer; }))
-      return {};
-    for (hsize_t& count : cells) count -= fewer;
-    return cells;
-  }
-
-  void take_extents(hid_t group) {
-    std::vector<double> whole = numbers_attribute(group, "WholeExtent");
-    whole.resize(6);
-    for (std::uint32_t axis = 0; axis < mesh_.dims; ++axis)
-      cells_[mesh_.dims - 1 - axis] = static_cast<hsize_t>(whole[2 * axis + 1]);
-  }
-
-  Shape cells_;
-};
-
-}  // namespace
-
-std::unique_ptr<Mesh> make_image_mesh(const Target& target, const Host& host,
-                                      std::uint32_t number) {
-  return std::make_unique<ImageMesh>(target, host, number);
-}
-
-// Rectilinear and curvilinear meshes, as cells: VTKHDF had no structured meshes before its version
+// As cells: VTKHDF had no structured meshes before its version
 // 2.7, and what most people have installed reads none. Cells are made once and are compressed;
 // points of curvilinear meshes and all arrays are virtual.
 
@@ -148,22 +18,26 @@ namespace {
 
 constexpr hsize_t kAtOnce = 64ull * 1024;  // values, and in a chunk, which is written once
 
-// One array (iteration, z, y, x) as a list of values.
+// One array (iteration, z, y, x) as a list of values, or several as one of vectors.
 class GridArray : public Array {
  public:
-  GridArray(const Target& target, const Field& field)
+  GridArray(const Target& target, const std::vector<Field>& fields)
       : target_(target),
-        field_(field),
-        values_(product(field.shape)),
-        list_(target, {{field.path(), field.shape, field.varies, values_}}, field.variable->type, 0,
-              fill_value(field.variable->type)) {}
+        fields_(fields),
+        values_(product(fields.front().shape)),
+        list_(target, sources(), fields.front().variable->type, fields.size() > 1 ? kOfVector : 0,
+              fill_of(fields)) {}
 
   std::string why_invalid(const std::vector<Step>&, hsize_t) override {
-    return why_not_as_begun(target_, field_);
+    std::string why;
+    for (const Field& each : fields_) {
+      if (why.empty()) why = why_not_as_begun(target_, each);
+    }
+    return why;
   }
 
   std::optional<hsize_t> place(hsize_t row) override {
-    const hsize_t first = field_.varies ? row * values_ : 0;
+    const hsize_t first = fields_.front().varies ? row * values_ : 0;
     list_.need(first + values_);
     return first;
   }
@@ -171,8 +45,15 @@ class GridArray : public Array {
   void finish(const std::string& path) override { list_.finish(path); }
 
  private:
+  std::vector<FlatSource> sources() const {
+    std::vector<FlatSource> all;
+    for (const Field& each : fields_)
+      all.push_back({each.path(), each.shape, each.varies, values_, 1, all.size()});
+    return all;
+  }
+
   Target target_;
-  Field field_;
+  std::vector<Field> fields_;
   hsize_t values_;  // of an iteration
   FlatList list_;
 };
@@ -243,17 +124,23 @@ class GridMesh : public Mesh {
     return {{"Points", &*points_}};
   }
 
-  std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
-    if (field.form != Field::Form::whole)
-      throw std::runtime_error("it has many blocks and no global shape");
-    *group = field.shape == lengths_ ? "PointData" : "CellData";
+  std::unique_ptr<Array> array_for(const std::vector<Field>& fields, std::string* group) override {
     Shape between = lengths_;
     for (hsize_t& length : between) --length;
-    if (field.shape != lengths_ && field.shape != between)
-      throw std::runtime_error("its shape " + listed(field.shape) +
+    const Shape& shape = fields.front().shape;
+    for (const Field& field : fields) {
+      if (field.form != Field::Form::whole)
+        throw std::runtime_error("it has many blocks and no global shape");
+      if (field.shape != shape)
+        throw std::runtime_error("its components have the shapes " + listed(shape) + " and " +
+                                 listed(field.shape));
+    }
+    *group = shape == lengths_ ? "PointData" : "CellData";
+    if (shape != lengths_ && shape != between)
+      throw std::runtime_error("its shape " + listed(shape) +
                                " is neither that of the coordinates, " + listed(lengths_) +
                                ", nor that of the cells between them");
-    return std::make_unique<GridArray>(target_, field);
+    return std::make_unique<GridArray>(target_, fields);
   }
 
  private:

@@ -134,8 +134,8 @@ class CellsMesh : public Mesh {
     return all;
   }
 
-  std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
-    const bool nodal = field.variable->centering == LEAT_NODAL;
+  std::unique_ptr<Array> array_for(const std::vector<Field>& fields, std::string* group) override {
+    const bool nodal = fields.front().variable->centering == LEAT_NODAL;
     *group = nodal ? "PointData" : "CellData";
     const auto points_at = [](void* mesh, hsize_t row) {
       return static_cast<CellsMesh*>(mesh)->parts_at(row).points;
@@ -144,8 +144,8 @@ class CellsMesh : public Mesh {
       Parts parts = static_cast<CellsMesh*>(mesh)->parts_at(row);
       return Elements::Row{parts.first_cell, parts.cells, parts.points.owners};
     };
-    if (nodal) return std::make_unique<ElementArray>(target_, field, points_at, this);
-    return std::make_unique<ElementArray>(target_, field, cells_at, this);
+    if (nodal) return std::make_unique<ElementArray>(target_, fields, points_at, this);
+    return std::make_unique<ElementArray>(target_, fields, cells_at, this);
   }
 
  private:
@@ -308,12 +308,12 @@ class PointsMesh : public Mesh {
   }
   std::vector<std::pair<const char*, FlatList*>> shown() override { return {{"Points", &*list_}}; }
 
-  std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
+  std::unique_ptr<Array> array_for(const std::vector<Field>& fields, std::string* group) override {
     *group = "PointData";
     const auto points_at = [](void* mesh, hsize_t row) {
       return blocks_of(&static_cast<PointsMesh*>(mesh)->points_, row);
     };
-    return std::make_unique<ElementArray>(target_, field, points_at, this);
+    return std::make_unique<ElementArray>(target_, fields, points_at, this);
   }
 
  private:
