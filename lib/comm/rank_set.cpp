@@ -63,11 +63,12 @@ std::size_t RankSet::count() const {
   return count;
 }
 
-bool RankSet::has(Rank rank) const {
+Rank RankSet::last_from(Rank rank) const {
   const auto after =
       std::upper_bound(ranges_.begin(), ranges_.end(), rank,
                        [](Rank value, const Range& range) { return value < range.first; });
-  return after != ranges_.begin() && rank <= std::prev(after)->last;
+  if (after == ranges_.begin()) return rank - 1;
+  return std::max(rank - 1, std::prev(after)->last);
 }
 
 bool RankSet::has(const RankSet& part) const {
@@ -87,6 +88,30 @@ bool RankSet::overlaps(const RankSet& other) const {
     if (at->first <= each.last) return true;
   }
   return false;
+}
+
+bool RankSet::have(std::initializer_list<const RankSet*> some, const RankSet& part) {
+  for (const Range& each : part.ranges_) {
+    for (Rank next = each.first; next <= each.last;) {
+      const Rank begin = next;
+      for (const RankSet* const set : some) next = set->last_from(next) + 1;
+      if (next == begin) return false;
+    }
+  }
+  return true;
+}
+
+std::size_t RankSet::count_in(const RankSet& other) const {
+  std::size_t count = 0;
+  auto at = other.ranges_.begin();
+  for (const Range& each : ranges_) {
+    while (at != other.ranges_.end() && at->last < each.first) ++at;
+    for (auto in = at; in != other.ranges_.end() && in->first <= each.last; ++in)
+      count += static_cast<std::size_t>(std::min(in->last, each.last) -
+                                        std::max(in->first, each.first)) +
+               1;
+  }
+  return count;
 }
 
 std::vector<Rank> RankSet::ranks() const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -37,14 +38,20 @@ class RankSet {
   RankSet& operator-=(Rank rank) { return *this -= RankSet(rank); }
   friend RankSet operator+(RankSet a, const RankSet& b) { return std::move(a += b); }
   friend RankSet operator-(RankSet a, const RankSet& b) { return std::move(a -= b); }
-  friend RankSet operator&(const RankSet& a, const RankSet& b) { return a - (a - b); }
+  friend RankSet operator&(const RankSet& a, const RankSet& b) {
+    return b.has(a) ? a : a - (a - b);
+  }
   bool operator==(const RankSet&) const = default;
 
   bool empty() const { return ranges_.empty(); }
   std::size_t count() const;
-  bool has(Rank rank) const;
+  bool has(Rank rank) const { return !empty() && first() <= rank && last_from(rank) >= rank; }
   bool has(const RankSet& part) const;
   bool overlaps(const RankSet& other) const;
+  /// Whether all of `part` are in one of `some` at least: what `(a + b).has(part)` says, and no set is made.
+  static bool have(std::initializer_list<const RankSet*> some, const RankSet& part);
+  /// What `(*this & other).count()` says, and no set is made.
+  std::size_t count_in(const RankSet& other) const;
   /// Of one that is not empty.
   Rank first() const { return ranges_.front().first; }
   const std::vector<Range>& ranges() const { return ranges_; }
@@ -53,6 +60,9 @@ class RankSet {
   std::string text() const;
 
  private:
+  /// The last one of those that follow each other from this one on; before it, when it is not in.
+  Rank last_from(Rank rank) const;
+
   std::vector<Range> ranges_;
 };
 

@@ -97,8 +97,10 @@ std::string Rounds::contribute(const Round& round, Columns columns) {
   if (is_full_for(round)) return "too many rounds are open";
   Open& here = open(round);
   here.own = Partial{round, self_, RankSet(self_), {}, INT64_MIN, std::move(columns)};
+  here.overlaps |= here.covered.has(self_);
   here.covered += self_;
   own_[round.channel] = round.number;
+  add_to_earlier(open_.find(round), RankSet(self_));
   return {};
 }
 
@@ -108,51 +110,85 @@ void Rounds::resume(const Round& round, Columns columns) {
   Open& here = open(round);
   here.own = Partial{round, -1, RankSet(self_), {}, INT64_MIN, std::move(columns)};
   here.beside.push_back(*here.own);
+  here.overlaps |= here.covered.has(self_);
   here.covered += self_;
+  add_to_earlier(open_.find(round), RankSet(self_));
 }
 
 Rounds::Open& Rounds::open(const Round& round) {
   changed_.insert(round.channel);
   const auto [at, is_new] = open_.try_emplace(round);
+  Open& open = at->second;
+  open.is_new = true;
   if (is_new) {
     const auto before = before_.find(round.channel);
-    at->second.is_merged = before != before_.end() && round.number <= before->second;
+    open.is_merged = before != before_.end() && round.number <= before->second;
+    open.later = later_than(at);
   }
-  return at->second;
+  return open;
+}
+
+// Who has reached a later one has reached all before that: where they are known, so they are before.
+void Rounds::add_to_earlier(Place at, const RankSet& ranks) {
+  for (const Place first = first_of(at->first.channel); at != first;) {
+    Open& earlier = (--at)->second;
+    if (earlier.later.has(ranks)) return;
+    earlier.later += ranks;
+    earlier.is_new = true;
+  }
+}
+
+RankSet Rounds::later_than(Place at) const {
+  RankSet ranks;
+  if (has_reached(at->first)) ranks += self_;
+  const auto next = std::next(at);
+  if (next == open_.end() || next->first.channel != at->first.channel) return ranks;
+  ranks += next->second.later;
+  ranks += next->second.reached;
+  return ranks;
+}
+
+// What came while fewer rounds were over here counts now.
+void Rounds::find_later(std::uint64_t channel) {
+  bool are_delayed = false;
+  const Place first = first_of(channel);
+  for (Place at = end_of(channel); at != first;) {
+    Open& open = (--at)->second;
+    open.later = later_than(at);
+    open.is_new = true;
+    const auto until = open.delayed.upper_bound(last(channel));
+    for (auto each = open.delayed.begin(); each != until; ++each) open.reached += each->second;
+    open.delayed.erase(open.delayed.begin(), until);
+    are_delayed |= !open.delayed.empty();
+  }
+  if (!are_delayed) delayed_.erase(channel);
 }
 
 void Rounds::add(Partial partial, bool is_of_child) {
   const Round round = partial.round;
   if (is_over(round) || is_full_for(round)) return;
   Open& here = open(round);
-  here.reached[partial.over] += partial.of + partial.passed;
+  const RankSet there = partial.of + partial.passed;
+  if (partial.over <= last(round.channel)) {
+    here.reached += there;
+    add_to_earlier(open_.find(round), there);
+  } else {
+    here.delayed[partial.over] += there;
+    delayed_.insert(round.channel);
+  }
   here.passed += std::exchange(partial.passed, {});
   if (partial.of.empty()) return;
-  for (const Partial* each : all_of(here))
-    if (each->of.has(partial.of)) return;
+  if (here.covered.overlaps(partial.of)) {
+    for (const Partial* each : all_of(here))
+      if (each->of.has(partial.of)) return;
+    here.overlaps = true;
+  }
   here.covered += partial.of;
   if (is_of_child && !here.is_merged) {
     here.held.push_back(std::move(partial));
   } else {
     here.beside.push_back(std::move(partial));
   }
-}
-
-// From the last round of the channel to the first.
-std::vector<Rounds::Reached> Rounds::reached(std::uint64_t channel) {
-  std::vector<Reached> all;
-  const auto own = own_.find(channel);
-  const auto first = open_.lower_bound({channel, INT64_MIN});
-  RankSet ranks;
-  for (auto at = open_.upper_bound({channel, INT64_MAX}); at != first;) {
-    --at;
-    const Open& open = at->second;
-    if (own != own_.end() && own->second >= at->first.number) ranks += self_;
-    all.push_back({at, ranks + open.covered + open.passed});
-    for (const auto& [over, some] : open.reached)
-      if (over <= last(channel)) ranks += some;
-  }
-  return all;
 }
 
 std::vector<std::uint64_t> Rounds::open_channels() const {
@@ -199,18 +235,18 @@ void Rounds::merge(const Round& round, Open* open) const {
   open->beside.push_back(std::move(merged));
 }
 
-void Rounds::send_on(const Reached& round, std::vector<Partial>* all) const {
-  Open& open = round.place->second;
-  if (!open.is_merged) merge(round.place->first, &open);
-  RankSet passed = round.ranks - open.covered - open.told;
+void Rounds::send_on(const Round& round, Open* open, std::vector<Partial>* all) const {
+  if (!open->is_merged) merge(round, open);
+  RankSet passed = open->ranks() - open->covered - open->told;
   if (!passed.empty()) {
-    open.told += passed;
-    if (open.beside.empty()) open.beside.push_back({round.place->first, -1, {}, {}, INT64_MIN, {}});
-    open.beside.front().passed = std::move(passed);
+    open->told += passed;
+    if (open->beside.empty()) open->beside.push_back({round, -1, {}, {}, INT64_MIN, {}});
+    open->beside.front().passed = std::move(passed);
   }
-  send(open.beside, all);
-  std::move(open.beside.begin(), open.beside.end(), std::back_inserter(open.sent));
-  open.beside.clear();
+  send(open->beside, all);
+  std::move(open->beside.begin(), open->beside.end(), std::back_inserter(open->sent));
+  open->beside.clear();
+  open->is_new = false;
 }
 
 void Rounds::send(const std::vector<Partial>& some, std::vector<Partial>* all) const {
@@ -222,12 +258,14 @@ void Rounds::send(const std::vector<Partial>& some, std::vector<Partial>* all) c
 
 std::vector<Partial> Rounds::take_ready(const RankSet& children) {
   std::vector<Partial> all;
+  const RankSet here = children + RankSet(self_);
   for (const std::uint64_t channel : take_changed(children)) {
-    std::vector<Reached> ready = reached(channel);
-    const auto first = std::find_if(ready.begin(), ready.end(), [&](const Reached& each) {
-      return each.place->second.is_merged || each.ranks.has(children + RankSet(self_));
-    });
-    for (auto at = ready.end(); at != first;) send_on(*--at, &all);
+    const Place first = first_of(channel);
+    Place until = end_of(channel);  // the last one that is ready is before it
+    for (; until != first; --until)
+      if (const Open& open = std::prev(until)->second; open.is_merged || open.has(here)) break;
+    for (Place at = first; at != until; ++at)
+      if (at->second.is_new || !at->second.is_merged) send_on(at->first, &at->second, &all);
   }
   return all;
 }
@@ -248,30 +286,33 @@ std::vector<const Partial*> Rounds::all_of(const Open& open) {
 }
 
 // Who is in the outcome, or left out of it because it does not fit.
-RankSet Rounds::arrived(const Reached& round) {
-  const Open& open = round.place->second;
-  return covered(largest(all_of(open))) + (round.ranks - open.covered);
+RankSet Rounds::arrived(const Open& open) {
+  if (!open.overlaps) return open.ranks();
+  return covered(largest(all_of(open))) + (open.ranks() - open.covered);
+}
+
+bool Rounds::have_arrived(const Open& open, const RankSet& wanted) {
+  return open.has(wanted) && (!open.overlaps || arrived(open).has(wanted));
 }
 
 std::vector<Outcome> Rounds::take_complete(const RankSet& wanted) {
   std::vector<Outcome> complete;
   for (const std::uint64_t channel : take_changed(wanted)) {
-    const std::vector<Reached> rounds = reached(channel);
-    for (auto at = rounds.rbegin(); at != rounds.rend(); ++at) {
-      if (!at->ranks.has(wanted) || !arrived(*at).has(wanted)) break;
-      const auto& [round, open] = *at->place;
+    for (Place at = first_of(channel); at != end_of(channel); at = open_.erase(at)) {
+      const auto& [round, open] = *at;
+      if (!have_arrived(open, wanted)) break;
       Outcome outcome = outcome_of(round, largest(all_of(open)), most_bytes_);
-      outcome.of += at->ranks - open.covered;
+      outcome.of += open.ranks() - open.covered;
       complete.push_back(std::move(outcome));
-      open_.erase(at->place);
     }
   }
   return complete;
 }
 
 RankSet Rounds::awaited(std::uint64_t channel, const RankSet& wanted) const {
-  const std::vector<Reached> rounds = const_cast<Rounds*>(this)->reached(channel);
-  return rounds.empty() ? RankSet() : wanted - arrived(rounds.back());
+  const auto first = open_.lower_bound({channel, INT64_MIN});
+  if (first == open_.end() || first->first.channel != channel) return {};
+  return wanted - arrived(first->second);
 }
 
 std::vector<Awaited> Rounds::waiting(const RankSet& wanted) {
@@ -281,15 +322,15 @@ std::vector<Awaited> Rounds::waiting(const RankSet& wanted) {
               channels.end());
   std::vector<Awaited> all, ends;
   for (const std::uint64_t channel : channels) {
-    std::vector<Reached> rounds = reached(channel);
-    for (auto at = rounds.rbegin(); at != rounds.rend(); ++at) {
-      if (!std::exchange(at->place->second.was_waiting, true)) continue;
-      auto& list = at->place->first.number == INT64_MAX ? ends : all;
+    for (Place at = first_of(channel); at != end_of(channel); ++at) {
+      Open& open = at->second;
+      if (!std::exchange(open.was_waiting, true)) continue;
+      auto& list = at->first.number == INT64_MAX ? ends : all;
       if (list.size() == kMostRounds) break;
-      std::vector<RankSet::Range> some = (wanted - arrived(*at)).ranges();
-      if (some.empty()) continue;
+      if (have_arrived(open, wanted)) continue;
+      std::vector<RankSet::Range> some = (wanted - arrived(open)).ranges();
       some.resize(std::min(some.size(), kMostRanges));
-      Awaited& each = list.emplace_back(Awaited{at->place->first, {}});
+      Awaited& each = list.emplace_back(Awaited{at->first, {}});
       each.of.set(std::move(some));
     }
     next_waiting_ = channel + 1;
@@ -308,6 +349,7 @@ void Rounds::end(const Round& round, std::int64_t sequence) {
   if (is_over(round)) return;
   last_[round.channel] = round.number;
   changed_.insert(round.channel);
+  if (delayed_.contains(round.channel)) find_later(round.channel);
   if (round.number == INT64_MAX) ended_.emplace_back(sequence, round.channel);
 }
 

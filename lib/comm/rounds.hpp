@@ -77,27 +77,35 @@ class Rounds {
     std::vector<Partial> held{};    // to be made one with the own contribution
     std::vector<Partial> beside{};  // to be sent on as they are
     std::vector<Partial> sent{};
-    RankSet covered{};                          // by all of these
-    RankSet passed{};                           // contribute nothing
-    std::map<std::int64_t, RankSet> reached{};  // and with it rounds that are later than this one
-    RankSet told{};  // of those that contribute nothing, whom the parent knows
+    RankSet covered{};  // by all of these
+    RankSet passed{};   // contribute nothing
+    RankSet reached{};  // and with it earlier ones
+    std::map<std::int64_t, RankSet>
+        delayed{};    // the same, as soon as the round of this number is over here
+    RankSet later{};  // have reached a later round, and with it this one
+    RankSet told{};   // of those that contribute nothing, whom the parent knows
     bool is_merged = false;
+    bool is_new = true;     // something to be sent on may have come
+    bool overlaps = false;  // some of these are of the same ranks
     bool was_waiting = false;
+    RankSet ranks() const { return later + covered + passed; }
+    bool has(const RankSet& part) const { return RankSet::have({&covered, &later, &passed}, part); }
   };
   using Place = std::map<Round, Open>::iterator;
-  struct Reached {
-    Place place{};
-    RankSet ranks{};
-  };
 
   std::int64_t last(std::uint64_t channel) const;
   Open& open(const Round& round);
-  std::vector<Reached> reached(std::uint64_t channel);
+  void add_to_earlier(Place at, const RankSet& ranks);
+  RankSet later_than(Place at) const;
+  void find_later(std::uint64_t channel);
+  Place first_of(std::uint64_t channel) { return open_.lower_bound({channel, INT64_MIN}); }
+  Place end_of(std::uint64_t channel) { return open_.upper_bound({channel, INT64_MAX}); }
   void merge(const Round& round, Open* open) const;
-  void send_on(const Reached& round, std::vector<Partial>* all) const;
+  void send_on(const Round& round, Open* open, std::vector<Partial>* all) const;
   void send(const std::vector<Partial>& some, std::vector<Partial>* all) const;
   static std::vector<const Partial*> all_of(const Open& open);
-  static RankSet arrived(const Reached& round);
+  static RankSet arrived(const Open& open);
+  static bool have_arrived(const Open& open, const RankSet& wanted);
   std::vector<std::uint64_t> open_channels() const;
   std::set<std::uint64_t> take_changed(const RankSet& wanted);
 
@@ -111,6 +119,8 @@ class Rounds {
   std::map<std::uint64_t, std::int64_t> before_;              // that the server before this one had
   std::deque<std::pair<std::int64_t, std::uint64_t>> ended_;  // sequence of the outcome, channel
   std::uint64_t next_waiting_ = 0;
+  std::set<std::uint64_t>
+      delayed_;  // channels in which a round that is not over here is over elsewhere
   std::set<std::uint64_t> changed_;  // channels in which something may be ready or complete
   std::optional<RankSet> wanted_;    // where nothing has changed, nothing is, of these
 };

@@ -48,6 +48,9 @@ TEST(RankSet, IsASet) {
     common.expect_same();
     EXPECT_EQ(a.ours.has(b.ours), common.theirs == b.theirs);
     EXPECT_EQ(a.ours.overlaps(b.ours), !common.theirs.empty());
+    EXPECT_EQ(a.ours.count_in(b.ours), common.theirs.size());
+    const RankSet c = any(&random).ours;
+    EXPECT_EQ(RankSet::have({&a.ours, &b.ours}, c), (a.ours + b.ours).has(c));
     for (Rank rank = -1; rank < 50; ++rank) EXPECT_EQ(a.ours.has(rank), a.theirs.contains(rank));
   }
 }

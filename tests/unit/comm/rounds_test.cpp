@@ -82,6 +82,23 @@ TEST(Rounds, AreNotSkippedByWhoHasAnOutcomeThatIsUnknownHere) {
   EXPECT_EQ(rounds.take_complete(RankSet(0, 1)).size(), 1U);
 }
 
+// Whatever came first: the later round, or that an earlier one is over.
+TEST(Rounds, AreSkippedByWhoseEarlierRoundsAreOverHereToo) {
+  Rounds rounds(0, 10);
+  rounds.add({{0, 7}, 1, RankSet(1), {}, 2, {}}, true);  // 2 is over there
+  rounds.contribute({0, 5}, {});
+  EXPECT_EQ(rounds.awaited(0, RankSet(0, 1)), RankSet(1));
+  rounds.end({0, 2}, 1);
+  EXPECT_EQ(rounds.awaited(0, RankSet(0, 1)), RankSet());
+  rounds.add({{0, 6}, 2, RankSet(2), {}, 2, {}}, true);
+  EXPECT_EQ(rounds.awaited(0, RankSet(0, 3)), RankSet(3));
+  const std::vector<Outcome> outcomes = rounds.take_complete(RankSet(0, 2));
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_EQ(outcomes[0].round.number, 5);
+  EXPECT_EQ(outcomes[0].of, RankSet(0, 2));
+  EXPECT_EQ(rounds.awaited(0, RankSet(0, 2)), RankSet(0));  // 6, to which 1 has skipped with 7
+}
+
 TEST(Rounds, OfAServerInTheTreeAreSentOnInTheirOrderAndSayWhoSkipsThem) {
   Rounds rounds(1, 10);
   rounds.contribute({0, 5}, {});
