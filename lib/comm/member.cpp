@@ -22,6 +22,7 @@ bool is_void(const Outcome& outcome, const View& view) {
 Member::Member(MemberSettings settings, std::int64_t now_ns)
     : settings_(std::move(settings)),
       all_(0, settings_.size - 1),
+      members_(all_),
       now_ns_(now_ns),
       pulse_ns_(now_ns),
       rounds_(settings_.self, settings_.most_open) {
@@ -34,6 +35,7 @@ void Member::resume(Resume from) {
   restarts_ = from.restarts;
   is_elected_ = false;
   view_ = std::move(from.view);
+  look_at_view();
   known_ = own_confirmed_ = from.known;
   for (const Round& each : from.over) rounds_.end(each, known_);
   for (const Outcome& each : from.outcomes) rounds_.end(each.round, each.sequence);
@@ -73,6 +75,7 @@ std::vector<Round> Member::take_awaited() {
 void Member::leave() {
   if (std::exchange(is_leaving_, true)) return;
   known_at_leave_ = known_;
+  below_.reset();
   if (leads()) {
     bury_and_let_go();
   } else {
@@ -97,18 +100,21 @@ RankSet Member::awaited(std::uint64_t channel) const {
 
 // ---- who is there ----
 
-const RankSet& Member::attached() const {
-  if (!attached_) {
-    attached_ = RankSet(settings_.self);
-    for (const auto& [rank, child] : children_) *attached_ += child.attached;
-  }
-  return *attached_;
+void Member::look_at_view() {
+  members_ = all_ - view_.gone();
+  below_.reset();
 }
 
-RankSet Member::leaving() const {
-  RankSet all;
-  if (is_leaving_) all += settings_.self;
-  for (const auto& [rank, child] : children_) all += child.leaving;
+const Member::Below& Member::below() const {
+  if (below_) return *below_;
+  Below& all = below_.emplace();
+  all.attached += settings_.self;
+  if (is_leaving_) all.leaving += settings_.self;
+  for (const auto& [rank, child] : children_) {
+    all.attached += child.attached;
+    all.leaving += child.leaving;
+    if (above(rank) == settings_.self && !view_.dead.has(rank)) all.children += rank;
+  }
   return all;
 }
 
@@ -116,7 +122,7 @@ RankSet Member::leaving() const {
 // of ever fewer, as it misses one after the other.
 bool Member::has_most(const RankSet& some) const {
   const RankSet run = all_ - view_.left;
-  const std::size_t there = (some & members()).count(), of = run.count();
+  const std::size_t there = some.count_in(members()), of = run.count();
   return 2 * there > of || (2 * there == of && some.has(run.first()));
 }
 
@@ -127,6 +133,7 @@ void Member::adopt(const View& view) {
     return go_alone("it was cut off from most servers of the run together with their root");
   const bool is_other_root = view.epoch != view_.epoch;
   view_ = view;
+  look_at_view();
   if (is_other_root) {
     pulse_ = 0;
     pulse_ns_ = now_ns_;
@@ -145,7 +152,7 @@ void Member::go_alone(std::string why) {
   parent_.reset();
   asked_.reset();
   children_.clear();
-  attached_.reset();
+  below_.reset();
   messages_.clear();
   log_.clear();
   log_bytes_ = 0;
@@ -162,7 +169,7 @@ void Member::forget_gone() {
   std::erase_if(children_, [this](const auto& each) {
     return view_.left.has(each.first) || is_observer();  // nobody is below one that is dead
   });
-  attached_.reset();
+  below_.reset();
 }
 
 // Those below it have as long again, to attach elsewhere.
@@ -173,7 +180,7 @@ void Member::drop(Rank rank) {
     missing_[below] = now_ns_ + 2 * settings_.silence_ns;
   missing_[rank] = child->second.heard_ns + settings_.silence_ns;
   children_.erase(child);
-  attached_.reset();
+  below_.reset();
   pass_on();
 }
 
@@ -182,16 +189,16 @@ void Member::drop(Rank rank) {
 void Member::suspect(Rank rank) { suspected_.emplace(rank, now_ns_); }
 
 Rank Member::candidate() const {
-  RankSet possible = members();
-  for (const auto& [rank, since] : suspected_) possible -= rank;
-  return possible.empty() ? settings_.self : possible.first();
+  for (const RankSet::Range& each : members().ranges())
+    for (Rank rank = each.first; rank <= each.last; ++rank)
+      if (!is_suspected(rank)) return rank;
+  return settings_.self;
 }
 
 // Those above are lower ranks, and a root has nobody above: there is no circle.
 std::optional<Rank> Member::best_parent() const {
   if (is_alone() || leads()) return std::nullopt;
-  const RankSet gone = view_.gone();
-  const auto is_good = [&](Rank rank) { return !gone.has(rank) && !is_suspected(rank); };
+  const auto is_good = [&](Rank rank) { return members().has(rank) && !is_suspected(rank); };
   for (Rank rank = settings_.self; rank > 0;) {
     rank = above(rank);
     if (is_good(rank)) return rank;
@@ -204,7 +211,7 @@ std::optional<Rank> Member::best_parent() const {
 // Who has a good parent keeps it, though it be another one than in the beginning.
 void Member::choose_parent() {
   const bool is_above = parent_ && (*parent_ < settings_.self || *parent_ == view_.root);
-  if (!is_alone() && !leads() && is_above && !is_suspected(*parent_) && !view_.gone().has(*parent_))
+  if (!is_alone() && !leads() && is_above && !is_suspected(*parent_) && members().has(*parent_))
     return;
   const std::optional<Rank> best = best_parent();
   if (best == parent_) return;
@@ -243,6 +250,7 @@ void Member::send_down(Rank to) {
 }
 
 void Member::send_down() {
+  messages_.reserve(messages_.size() + children_.size());
   for (const auto& [rank, child] : children_) send_down(rank);
 }
 
@@ -273,7 +281,9 @@ void Member::receive(Rank from, Message message) {
   std::visit([this, from](auto& each) { on(from, std::move(each)); }, message);
   if (is_alone()) return;
   succeed();
-  if (attached() == told_attached_ && leaving() == told_leaving_) return;
+  if (below().is_told) return;
+  below_->is_told = attached() == told_attached_ && leaving() == told_leaving_;
+  if (below_->is_told) return;
   if (leads()) {
     const bool is_leaving = leaving() != told_leaving_;
     told_attached_ = attached();
@@ -284,23 +294,27 @@ void Member::receive(Rank from, Message message) {
   }
 }
 
-void Member::on(Rank from, const Up& up) {
+void Member::on(Rank from, Up up) {
   adopt(up.view);
   if (is_alone()) return;
   if (is_observer() || view_.left.has(from) || view_.left.has(settings_.self))
     return send_down(from);
   const bool is_new = !children_.contains(from);
-  const RankSet there = view_.dead.has(from) ? RankSet(from) : (up.attached & all_) + RankSet(from);
+  RankSet there = RankSet(from);
+  if (!view_.dead.has(from))
+    there = all_.has(up.attached) ? std::move(up.attached) : up.attached & all_;
+  there += from;
+  RankSet leaving = up.leaving & there;
   Child& child = children_[from];
-  if (child.attached != there) attached_.reset();
-  child = {there, up.leaving & there, up.known, up.confirmed, now_ns_};
+  if (child.attached != there || child.leaving != leaving) below_.reset();
+  child = {std::move(there), std::move(leaving), up.known, up.confirmed, now_ns_};
   suspected_.erase(from);
   if (is_new || view_.is_newer_than(up.view)) send_down(from);
   want_more(from, up.known);
   if (is_new) pass_on();
 }
 
-void Member::on(Rank from, const Down& down) {
+void Member::on(Rank from, Down down) {
   adopt(down.view);
   if (is_alone() || from != parent_) return;
   parent_heard_ns_ = now_ns_;
@@ -310,7 +324,7 @@ void Member::on(Rank from, const Down& down) {
     suspect(from);  // others may have more
     return choose_parent();
   }
-  awaited_above_ = down.awaited;
+  awaited_above_ = std::move(down.awaited);
   look_at_awaited(awaited_above_);
   if (down.view.epoch == view_.epoch && down.pulse > pulse_) {
     pulse_ = down.pulse;
@@ -324,7 +338,7 @@ void Member::on(Rank from, const Down& down) {
 
 // Also of one that was silent for so long that it is no child at present.
 void Member::on(Rank from, Partial partial) {
-  if (view_.gone().has(from)) return;
+  if (!members().has(from)) return;
   end_if_too_many(partial.round);
   if (is_alone()) return;
   const bool is_of_child = partial.by > 0 && above(partial.by) == settings_.self;
@@ -358,7 +372,7 @@ void Member::tick() {
   if (view_.left.has(settings_.self)) {  // nobody waits for it, and it waits for nobody
     parent_.reset();
     children_.clear();
-    attached_.reset();
+    below_.reset();
     next_tick_ns_ = INT64_MAX;
     return;
   }
@@ -460,10 +474,12 @@ void Member::bury_and_let_go() {
   for (const auto& [rank, until] : missing_)
     if (now_ns_ > until && !view_.left.has(rank)) view_.dead += rank;
   view_.left += leaving() - view_.dead - RankSet(settings_.self);
+  look_at_view();
   const bool hands_over =
       is_leaving_ && confirmed_below() >= known_at_leave_ && members() != RankSet(settings_.self);
   if (hands_over) view_.left += settings_.self;
   if (view_.gone() == before) return;
+  look_at_view();
   ++view_.version;
   send_down();
   forget_gone();
@@ -525,10 +541,7 @@ void Member::pass_on() {
       take(std::move(each), std::nullopt);
     }
   } else if (parent_ && linked_.has(*parent_) && !is_observer()) {
-    RankSet children;
-    for (const auto& [rank, child] : children_)
-      if (above(rank) == settings_.self && !view_.dead.has(rank)) children += rank;
-    for (Partial& each : rounds_.take_ready(children)) send(*parent_, std::move(each));
+    for (Partial& each : rounds_.take_ready(below().children)) send(*parent_, std::move(each));
   }
 }
 

@@ -129,10 +129,21 @@ class Member {
     return !is_alone() && view_.root == settings_.self && is_elected_ &&
            !view_.left.has(settings_.self);
   }
-  RankSet members() const { return all_ - view_.gone(); }
+  const RankSet& members() const { return members_; }
+  /// After each change of it.
+  void look_at_view();
   std::int64_t kept() const { return log_.empty() ? known_ + 1 : log_.front().sequence; }
-  const RankSet& attached() const;
-  RankSet leaving() const;
+  /// What its children say together, found anew when one of them says something else.
+  struct Below {
+    RankSet attached{};  ///< and this one
+    RankSet leaving{};   ///< and this one
+    RankSet
+        children{};  ///< in the tree as it was in the beginning: their contributions are waited for
+    bool is_told = false;  ///< it is what the last Up said, or would say
+  };
+  const Below& below() const;
+  const RankSet& attached() const { return below().attached; }
+  const RankSet& leaving() const { return below().leaving; }
   bool has_most(const RankSet& some) const;
   void adopt(const View& view);
   void go_alone(std::string why);
@@ -154,8 +165,8 @@ class Member {
   void send(Rank to, Message message) { messages_.emplace_back(to, std::move(message)); }
 
   // Kinds of messages
-  void on(Rank from, const Up& up);
-  void on(Rank from, const Down& down);
+  void on(Rank from, Up up);
+  void on(Rank from, Down down);
   void on(Rank from, Partial partial);
   void on(Rank from, Outcome outcome);
   void on(Rank from, const Want& want);
@@ -181,7 +192,7 @@ class Member {
   void log(Outcome outcome);
 
   MemberSettings settings_;
-  RankSet all_;
+  RankSet all_, members_;  // ever; and those of them who are not gone
   std::int64_t now_ns_, next_tick_ns_ = 0;
   View view_;
   std::string why_alone_;
@@ -195,8 +206,7 @@ class Member {
   std::optional<Rank> asked_;
   RankSet linked_;
   std::map<Rank, Child> children_;
-  mutable std::optional<RankSet>
-      attached_;  // of the children, and this one; empty: to be found anew
+  mutable std::optional<Below> below_;      // empty: to be found anew
   std::map<Rank, std::int64_t> suspected_;  // since when
   std::uint64_t pulse_ = 0;
   std::int64_t pulse_ns_;   // when there was the last one

@@ -18,6 +18,7 @@ concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 class Writer {
  public:
+  Writer() { bytes_.reserve(kMostOften); }
   template <Plain T>
   void put(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -37,8 +38,10 @@ class Writer {
     for (const T& each : list) put(each);
   }
   void put(const RankSet& set) {
+    static_assert(sizeof(RankSet::Range) == 2 * sizeof(Rank));
     put_size(set.ranges().size());
-    for (const RankSet::Range& each : set.ranges()) all(each.first, each.last);
+    bytes_.append(reinterpret_cast<const char*>(set.ranges().data()),
+                  set.ranges().size() * sizeof(RankSet::Range));
   }
   void put(const ExactSum& sum) {
     const ExactSum::Digits digits = sum.digits();
@@ -92,6 +95,8 @@ class Writer {
   std::string take() { return std::move(bytes_); }
 
  private:
+  static constexpr std::size_t kMostOften = 128;  // bytes of one of those that time alone brings
+
   template <class... T>
   void all(const T&... values) {
     (put(values), ...);
@@ -140,13 +145,12 @@ class Reader {
   }
   bool get(RankSet* set) {
     std::uint32_t size = 0;
-    if (!get(&size) || rest_.size() < size) return false;
-    std::vector<RankSet::Range> ranges;
-    for (std::uint32_t i = 0; i < size; ++i) {
-      RankSet::Range& each = ranges.emplace_back();
-      if (!get(&each.first) || !get(&each.last) || each.last > kMostRank) return false;
-    }
-    return set->set(std::move(ranges));
+    if (!get(&size) || rest_.size() / sizeof(RankSet::Range) < size) return false;
+    std::vector<RankSet::Range> ranges(size);
+    const std::size_t bytes = size * sizeof(RankSet::Range);
+    if (bytes > 0) std::memcpy(ranges.data(), rest_.data(), bytes);
+    rest_.remove_prefix(bytes);
+    return set->set(std::move(ranges)) && (set->empty() || set->ranges().back().last <= kMostRank);
   }
   bool get(ExactSum* sum) {
     ExactSum::Digits digits;
