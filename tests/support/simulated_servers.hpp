@@ -8,13 +8,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <queue>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lib/comm/member.hpp"
+#include "tests/support/simulated_events.hpp"
 
 namespace leat::comm::test {
 
@@ -91,11 +91,9 @@ class SimulatedServers {
 
   /// Up to this moment.
   void run(std::int64_t until_ns) {
-    while (!events_.empty() && events_.top().ns < until_ns) {
-      Event event = events_.top();
-      events_.pop();
-      now_ns_ = event.ns;
-      happen(std::move(event));
+    while (!events_.empty() && events_.first_ns() < until_ns) {
+      now_ns_ = events_.first_ns();
+      happen(events_.take_first());
     }
     now_ns_ = until_ns;
   }
@@ -108,8 +106,9 @@ class SimulatedServers {
   // Faults
   void kill(Rank rank) {
     of(rank).is_dead = true;
-    for (auto& [ends, link] : links_)
-      if (ends.first == rank || ends.second == rank) cut(ends, &link);
+    for (Rank maker = 0; maker < plan_.size; ++maker)
+      for (auto& [to, link] : of(maker).links)
+        if (maker == rank || to == rank) cut({maker, to}, &link);
   }
   /// It needs nothing more of the others.
   void leave(Rank rank) {
@@ -117,9 +116,9 @@ class SimulatedServers {
   }
   /// A new one goes on for the one that was killed, by its journal.
   void restart_after(Rank rank, std::int64_t ns) {
-    events_.push({now_ns_ + ns, next_event_++, -1, 0, [this, rank] {
-                    if (of(rank).is_dead) restart(rank);
-                  }});
+    of_network_at(now_ns_ + ns, [this, rank] {
+      if (of(rank).is_dead) restart(rank);
+    });
   }
   /// It does nothing for so long, and then all at once that has happened meanwhile.
   void stop(Rank rank, std::int64_t ns) {
@@ -132,9 +131,9 @@ class SimulatedServers {
   void part(const RankSet& some, std::int64_t ns) {
     for (Rank rank = 0; rank < plan_.size; ++rank)
       if (some.has(rank)) of(rank).side = 1;
-    events_.push({now_ns_ + ns, next_event_++, -1, 0, [this] {
-                    for (Server& each : servers_) each.side = 0;
-                  }});
+    of_network_at(now_ns_ + ns, [this] {
+      for (Server& each : servers_) each.side = 0;
+    });
   }
 
   const Member& member(Rank rank) const { return *of(rank).member; }
@@ -161,16 +160,6 @@ class SimulatedServers {
   std::uint64_t other_messages() const { return other_messages_; }
 
  private:
-  struct Event {
-    std::int64_t ns = 0;
-    std::uint64_t number = 0;
-    Rank rank = 0;          ///< to whom it happens; -1: to the network
-    std::int64_t life = 0;  ///< its how many-th start
-    std::function<void()> what{};
-    bool operator<(const Event& other) const {
-      return std::tie(ns, number) > std::tie(other.ns, other.number);
-    }
-  };
   struct Link {
     std::uint64_t number = 0;  ///< 0: none
     bool is_up = false;
@@ -189,6 +178,7 @@ class SimulatedServers {
     std::vector<std::string> refused{};
     std::vector<Outcome> outcomes{};
     Journal journal{};
+    std::map<Rank, Link> links{};  ///< that it has made, by the other end
   };
 
   static constexpr std::int64_t kUserTimeout = 150 * kMilli, kRetry = 50 * kMilli;
@@ -196,11 +186,14 @@ class SimulatedServers {
   Server& of(Rank rank) { return servers_[static_cast<std::size_t>(rank)]; }
   const Server& of(Rank rank) const { return servers_[static_cast<std::size_t>(rank)]; }
   void at(std::int64_t ns, Rank rank, std::function<void()> what) {
-    events_.push({ns, next_event_++, rank, of(rank).journal.starts, std::move(what)});
+    events_.add(ns, {rank, of(rank).journal.starts, std::move(what)});
+  }
+  void of_network_at(std::int64_t ns, std::function<void()> what) {
+    events_.add(ns, {-1, 0, std::move(what)});
   }
   std::int64_t delay() { return between(plan_.least_delay_ns, plan_.most_delay_ns); }
 
-  void happen(Event event) {
+  void happen(SimulatedEvent event) {
     if (event.rank < 0) return event.what();
     Server& server = of(event.rank);
     if (server.is_dead || server.journal.starts != event.life) return;
@@ -320,9 +313,11 @@ class SimulatedServers {
   }
 
   Link* link_between(Rank a, Rank b) {
-    for (const Ends& ends : {Ends{a, b}, Ends{b, a}})
-      if (const auto found = links_.find(ends); found != links_.end() && found->second.is_up)
+    for (const auto& [maker, to] : {Ends{a, b}, Ends{b, a}}) {
+      std::map<Rank, Link>& links = of(maker).links;
+      if (const auto found = links.find(to); found != links.end() && found->second.is_up)
         return &found->second;
+    }
     return nullptr;
   }
 
@@ -352,11 +347,13 @@ class SimulatedServers {
 
   // Who is not reached learns it when nothing was acknowledged for long.
   void break_link(Rank a, Rank b, std::uint64_t number) {
-    events_.push({now_ns_ + kUserTimeout, next_event_++, -1, 0, [this, a, b, number] {
-                    for (auto& [ends, link] : links_)
-                      if (link.number == number && (ends == Ends{a, b} || ends == Ends{b, a}))
-                        cut(ends, &link);
-                  }});
+    of_network_at(now_ns_ + kUserTimeout, [this, a, b, number] {
+      for (const auto& [maker, to] : {Ends{a, b}, Ends{b, a}}) {
+        const auto link = of(maker).links.find(to);
+        if (link != of(maker).links.end() && link->second.number == number)
+          cut({maker, to}, &link->second);
+      }
+    });
   }
 
   void cut(const Ends& ends, Link* link) {
@@ -370,18 +367,23 @@ class SimulatedServers {
 
   void keep_link(Rank rank) {
     const std::optional<Rank> wanted = of(rank).member->wanted_link();
-    for (auto at_link = links_.lower_bound({rank, -1});
-         at_link != links_.end() && at_link->first.first == rank; ++at_link)
-      if (at_link->second.number && at_link->first.second != wanted)
-        cut(at_link->first, &at_link->second);
-    if (!wanted || links_[{rank, *wanted}].number) return;
-    links_[{rank, *wanted}] = {++next_link_, false, false, {0, 0}};
+    std::map<Rank, Link>& links = of(rank).links;
+    for (auto each = links.begin(); each != links.end();) {
+      const auto here = each++;
+      if (here->second.number && here->first == wanted) continue;
+      cut({rank, here->first}, &here->second);
+      links.erase(here);
+    }
+    if (!wanted) return;
+    Link& link = links[*wanted];
+    if (link.number) return;
+    link = {++next_link_, false, false, {0, 0}};
     connect({rank, *wanted}, next_link_);
   }
 
   void connect(const Ends& ends, std::uint64_t number) {
     at(now_ns_ + 2 * delay(), ends.first, [this, ends, number] {
-      Link& link = links_[ends];
+      Link& link = of(ends.first).links[ends.second];
       if (link.number != number) return;
       const Server& other = of(ends.second);
       const bool answers = !other.is_dead && other.member && other.stopped_until_ns <= now_ns_ &&
@@ -400,10 +402,9 @@ class SimulatedServers {
   Program program_;
   std::mt19937_64 random_;
   std::int64_t now_ns_ = 0, last_outcome_ns_ = 0;
-  std::uint64_t next_event_ = 0, next_link_ = 0;
+  std::uint64_t next_link_ = 0;
   std::vector<Server> servers_;
-  std::map<Ends, Link> links_;
-  std::priority_queue<Event> events_;
+  SimulatedEvents events_;
   std::uint64_t messages_of_rounds_ = 0, bytes_of_rounds_ = 0, other_messages_ = 0;
 };
 
