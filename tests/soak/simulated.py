@@ -20,11 +20,15 @@ from leat_run import BUILD  # noqa: E402
 JUDGED = "Member.AgreesWithAllThatLiveWhateverHappens:Member.OfAServerThatWasKilledGoesOnByItsJournal"
 SERVERS, HANG = 1000, 1800  # seconds
 
+# A thousand servers are many small pieces of memory: with these, glibc keeps what is freed, in large pages, and a seed takes two
+# thirds of the time.
+MEMORY = "glibc.malloc.tcache_count=20000:glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864"
+
 
 def run_seed(seed, servers, program=BUILD / "bin/comm_test"):
     """What went wrong, or "", and the seconds that it took."""
     began = time.monotonic()
-    environment = {**os.environ, "LEAT_SEEDS": f"{seed}-{seed}", "LEAT_SERVERS": str(servers)}
+    environment = {**os.environ, "LEAT_SEEDS": f"{seed}-{seed}", "LEAT_SERVERS": str(servers), "GLIBC_TUNABLES": MEMORY}
     try:
         done = subprocess.run([program, f"--gtest_filter={JUDGED}", "--gtest_brief=1"], env=environment, text=True, timeout=HANG,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
