@@ -108,8 +108,8 @@ AXES = '<layout name="lx" type="double" dimensions="5"/><layout name="ly" type="
 
 def of_three(mesh, kind="double", shape=(NY, NX), more=""):
     y, x = shape
-    return f'{mesh}<layout name="l" type="{kind}" dimensions="{y},{x}" global="{y},{x}" names="b,a"/><group name="flow" mesh="box" {more}>' \
-        + "".join(f'<variable name="{name}" layout="l" unit="m/s"/>' for name in ("u", "v", "w")) \
+    return f'{mesh}<layout name="l" type="{kind}" dimensions="{y},{x}" global="{y},{x}" names="b,a"/>' \
+        f'<group name="flow" mesh="box" {more}>' + "".join(f'<variable name="{name}" layout="l" unit="m/s"/>' for name in ("u", "v", "w")) \
         + '<vector name="velocity" components="u,v,w"/></group>'
 
 

@@ -96,8 +96,8 @@ void StoredForm::add_errors_of(std::uint32_t number) {
   options_.emplace_back(1, leat_option{kErrorOf, of.name});
   errors.options = options_.back().data();
   errors.option_count = 1;
-  errors.standard_name = errors.cell_methods = errors.comment = errors.definition =
-      errors.vector = "";
+  errors.standard_name = errors.cell_methods = errors.comment = errors.definition = errors.vector =
+      "";
   changed_.at(number).error_at = static_cast<std::int64_t>(variables_.size());
   variables_.push_back(errors);
 }
