@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes of calls.def what users of C++ and Python compile and import: leat_calls.hpp, leat/_calls.py, and the names in
-leat/__init__.py. --check: only says whether they are current."""
+leat/__init__.py; and leat_stub.h, for codes without Leat. --check: only says whether they are current."""
 import pathlib
 import re
 import sys
@@ -9,6 +9,7 @@ import textwrap
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from calls_table import FOLDER, calls  # noqa: E402 - found beside this file, wherever it is called from
+from stub_header import header as stub_header  # noqa: E402 - as well
 
 PACKAGE = FOLDER.parents[1] / "python-plugins/leat"
 CPP = {"TEXT": "const char* {}", "BLOCK": "std::uint32_t {} = 0", "RANKS": "std::int32_t {} = 0", "INT": "std::int32_t {}",
@@ -86,7 +87,8 @@ def package():
 
 
 def main():
-    made = {FOLDER / "leat_calls.hpp": cpp(), PACKAGE / "_calls.py": python(), PACKAGE / "__init__.py": package()}
+    made = {FOLDER / "leat_calls.hpp": cpp(), PACKAGE / "_calls.py": python(), PACKAGE / "__init__.py": package(),
+            FOLDER / "leat_stub.h": stub_header()}
     for path, text in made.items():
         if sys.argv[1:] != ["--check"]:
             path.write_text(text)

@@ -51,7 +51,7 @@ leat_status leat_commit_block(const char* variable, uint32_t block) {
 
 leat_status leat_describe(const char* config, char** text) {
   if (!text) return LEAT_ERROR_ARGUMENT;
-  *text = calloc(1, 1);
+  *text = (char*)calloc(1, 1);
   return *text ? LEAT_OK : LEAT_ERROR_MEMORY;
 }
 

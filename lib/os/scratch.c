@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+/* C and C++, by the names of no other code: leat_stub.h has it too. */
 #include "lib/os/scratch.h"
 
 #include <pthread.h>
@@ -11,49 +9,60 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#ifndef SCRATCH_SHARED
+#define SCRATCH_SHARED static /* leat_stub.h has one for all files of a program */
+#endif
+
+/* The systems' names for memory that nothing is behind yet; strict C hides them. */
+#ifndef MAP_ANONYMOUS
+#define MAP_ANONYMOUS 0x20
+#endif
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0x4000
+#endif
+
 /* One region per block that is being computed at the same moment. */
-struct region {
-  struct region* next;
+struct scratch_region {
+  struct scratch_region* next;
   void* memory;
   uint32_t block;
   char* variable; /* NULL: nobody's now */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct region* regions;
-static unsigned count;
+SCRATCH_SHARED pthread_mutex_t scratch_lock = PTHREAD_MUTEX_INITIALIZER;
+SCRATCH_SHARED struct scratch_region* scratch_regions = NULL;
+SCRATCH_SHARED unsigned scratch_count = 0;
 
-static const size_t kLeast = (size_t)64 << 20, kEnough = (size_t)4 << 30;
-/* So many have room for all of the machine's memory; the next as many for half of it, and so on. */
-enum { kOfASize = 16 };
-
-/* Where the address space is limited, the code itself needs most of it. */
-static size_t most_bytes(void) {
+/* Where the address space is limited, the code itself needs most of it. So many have room for all of the machine's
+ * memory; the next as many for half of it, and so on. */
+static inline size_t scratch_most_bytes(void) {
+  const size_t enough = (size_t)4 << 30;
+  const unsigned of_a_size = 16, halvings = scratch_count / of_a_size;
   struct rlimit space;
   size_t bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-  const unsigned halvings = count / kOfASize;
-  bytes = halvings < 16 && (bytes >> halvings) > kEnough ? bytes >> halvings
-          : bytes < kEnough                              ? bytes
-                                                         : kEnough;
+  bytes = halvings < 16 && (bytes >> halvings) > enough ? bytes >> halvings
+          : bytes < enough                              ? bytes
+                                                        : enough;
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
-    const size_t share = space.rlim_cur / 8 >> (count < 16 ? count : 16);
+    const size_t share = space.rlim_cur / 8 >> (scratch_count < 16 ? scratch_count : 16);
     if (bytes > share) bytes = share;
   }
   return bytes;
 }
 
-static void* reserve(void) {
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  for (size_t bytes = most_bytes();; bytes /= 8) {
-    void* memory = mmap(NULL, (bytes < kLeast ? kLeast : bytes) / page * page,
-                        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+static inline void* scratch_reserve(void) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)64 << 20;
+  size_t bytes = scratch_most_bytes();
+  for (;; bytes /= 8) {
+    void* memory = mmap(NULL, (bytes < least ? least : bytes) / page * page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED) return memory;
-    if (bytes <= kLeast) return NULL;
+    if (bytes <= least) return NULL;
   }
 }
 
-static struct region* find(const char* variable, uint32_t block) {
-  struct region* region = regions;
+static inline struct scratch_region* scratch_find(const char* variable, uint32_t block) {
+  struct scratch_region* region = scratch_regions;
   while (region &&
          !(region->variable && region->block == block && strcmp(region->variable, variable) == 0))
     region = region->next;
@@ -61,51 +70,59 @@ static struct region* find(const char* variable, uint32_t block) {
 }
 
 /* The one that was committed last is the warmest, and first in the list. */
-static struct region* take_free(void) {
-  struct region* region = regions;
+static inline struct scratch_region* scratch_take_free(void) {
+  struct scratch_region* region = scratch_regions;
   while (region && region->variable) region = region->next;
   if (region) return region;
-  region = calloc(1, sizeof *region);
+  region = (struct scratch_region*)calloc(1, sizeof *region);
   if (!region) return NULL;
-  region->memory = reserve();
+  region->memory = scratch_reserve();
   if (!region->memory) {
     free(region);
     return NULL;
   }
-  ++count;
-  region->next = regions;
-  return regions = region;
+  ++scratch_count;
+  region->next = scratch_regions;
+  return scratch_regions = region;
 }
 
-static void move_to_front(struct region* region) {
-  struct region** link = &regions;
+static inline void scratch_move_to_front(struct scratch_region* region) {
+  struct scratch_region** link = &scratch_regions;
   while (*link != region) link = &(*link)->next;
   *link = region->next;
-  region->next = regions;
-  regions = region;
+  region->next = scratch_regions;
+  scratch_regions = region;
+}
+
+static inline char* scratch_copy(const char* text) {
+  const size_t bytes = strlen(text) + 1;
+  char* copy = (char*)malloc(bytes);
+  return copy ? (char*)memcpy(copy, text, bytes) : NULL;
 }
 
 void* scratch_memory(const char* variable, uint32_t block) {
   void* memory = NULL;
-  pthread_mutex_lock(&lock);
-  struct region* region = find(variable, block);
-  if (!region && (region = take_free())) {
+  struct scratch_region* region;
+  pthread_mutex_lock(&scratch_lock);
+  region = scratch_find(variable, block);
+  if (!region && (region = scratch_take_free())) {
     region->block = block;
-    region->variable = strdup(variable);
+    region->variable = scratch_copy(variable);
   }
   if (region && region->variable) memory = region->memory;
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&scratch_lock);
   return memory;
 }
 
 int scratch_commit(const char* variable, uint32_t block) {
-  pthread_mutex_lock(&lock);
-  struct region* region = find(variable, block);
+  struct scratch_region* region;
+  pthread_mutex_lock(&scratch_lock);
+  region = scratch_find(variable, block);
   if (region) {
     free(region->variable);
     region->variable = NULL;
-    move_to_front(region);
+    scratch_move_to_front(region);
   }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&scratch_lock);
   return region != NULL;
 }

@@ -191,8 +191,8 @@ def test_the_picture_of_orders_has_the_xml_where_its_page_has_it():
     assert '`u(nx, ny)` is\n`dimensions="nx,ny"`' in text("docs/how-to/add-to-fortran.md")
 
 
-# Names in the sources that are none of the environment: statuses as texts, and a beginning.
-NO_VARIABLE = re.compile(r"LEAT_(OK|ERROR_\w+)?")
+# Names in the sources that are none of the environment: statuses and macros as texts, and a beginning.
+NO_VARIABLE = re.compile(r"LEAT_(OK|API|DROPPED|SERVED|UNWANTED|ERROR_\w+)?")
 ROOMS_THAT_READ_VARIABLES = ("lib/", "server/", "client-api/", "fortran/", "python-plugins/")
 
 
