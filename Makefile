@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 60
 
 FUZZED = xml expression events frames turns control messages hello tls
 
-.PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug docs sanitize fuzz soak soak-seeds format check setup clean
+.PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug deb installcheck docs sanitize fuzz soak soak-seeds format check setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -33,6 +33,8 @@ help:
 ## make bench-rooms     what stores, scripts, checksums, compression and checkpoints cost, each by itself
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make install-debug   the same, and the debug information, where gdb and addr2line find it
+## make deb             Debian packages of what is built: build/deb
+## make installcheck    installs the Debian packages into a bare Debian and tries them there; as root, some minutes
 ## make clean           remove build/
 
 # Builds only what the demo runs: a newcomer need not wait for the tests.
@@ -117,6 +119,12 @@ install: build
 
 install-debug: install
 	@cmake --install build --prefix "$(PREFIX)" --component debug
+
+deb: build
+	@packages/make_deb build
+
+installcheck: deb
+	@packages/try_in_chroot build/deb
 
 docs:
 	@tools/make_site build/site

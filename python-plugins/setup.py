@@ -17,6 +17,8 @@ def pkg_config(what):
 
 
 libraries = [os.path.realpath(word[2:]) for word in pkg_config("--libs-only-L")]
+# Packages move what is built here: they say where libleat will be, or, empty, that the linker finds it by itself.
+found_at = [os.environ["LEAT_RPATH"]] if os.environ.get("LEAT_RPATH") else [] if "LEAT_RPATH" in os.environ else libraries
 core = Pybind11Extension("leat._core", ["leat/_core.cpp"], cxx_std=17, extra_compile_args=pkg_config("--cflags"),
-                         library_dirs=libraries, runtime_library_dirs=libraries, libraries=["leat"])
+                         library_dirs=libraries, runtime_library_dirs=found_at, libraries=["leat"])
 setuptools.setup(ext_modules=[core], cmdclass={"build_ext": build_ext})

@@ -8,7 +8,8 @@ from leat_run import BUILD
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = (ROOT / "docs/how-to/install.md").read_text()
-ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\|.*\|$", PAGE, re.M)[2:]]
+TABLE = re.search(r"^\| what \|.*?(?=\n\n)", PAGE, re.M | re.S)[0].splitlines()
+ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in TABLE[2:]]
 # Of the system, on every node.
 ALWAYS_THERE = {"libc", "libm", "ld-linux-x86-64"}
 
