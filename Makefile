@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 60
 
 FUZZED = xml expression events frames turns control messages hello tls
 
-.PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug deb installcheck docs sanitize fuzz soak soak-seeds format check setup clean
+.PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug deb wheel installcheck docs sanitize fuzz soak soak-seeds format check setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -34,6 +34,7 @@ help:
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make install-debug   the same, and the debug information, where gdb and addr2line find it
 ## make deb             Debian packages of what is built: build/deb
+## make wheel           a Python wheel with all that a run on one node needs: build/wheel
 ## make installcheck    installs the Debian packages into a bare Debian and tries them there; as root, some minutes
 ## make clean           remove build/
 
@@ -122,6 +123,9 @@ install-debug: install
 
 deb: build
 	@packages/make_deb build
+
+wheel: build
+	@environment=$$(tools/python_environment tools/wheel.txt) && "$$environment/bin/python" packages/make_wheel build
 
 installcheck: deb
 	@packages/try_in_chroot build/deb

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/model/physical_units.hpp"
 
+#include <dlfcn.h>
 #include <udunits2.h>
 
 #include <cmath>
 #include <cstdarg>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 namespace leat::model {
@@ -18,6 +21,25 @@ using Unit = std::shared_ptr<ut_unit>;  // null: it is not known
 Unit held(ut_unit* unit) { return unit ? Unit(unit, FreeUnit()) : Unit(); }
 
 int say_nothing(const char*, va_list) { return 0; }
+
+// A tree that brings UDUNITS brings its table, as a Python wheel does: above the library or the program
+// that this code is in. "" where there is none, and the table of the system is read.
+std::string own_table() {
+  namespace fs = std::filesystem;
+  if (std::getenv("UDUNITS2_XML_PATH")) return "";
+  std::error_code error;
+  Dl_info info{};
+  const bool known = dladdr(reinterpret_cast<const void*>(&own_table), &info) != 0;
+  fs::path place = known && info.dli_fname ? info.dli_fname : "";
+  if (!place.is_absolute())  // a program, as it was called
+    place = fs::read_symlink("/proc/self/exe", error);
+  for (place = fs::canonical(place, error).parent_path(); place.has_relative_path();
+       place = place.parent_path()) {
+    const fs::path table = place / "share/leat/udunits/udunits2.xml";
+    if (fs::exists(table, error)) return table.string();
+  }
+  return "";
+}
 
 std::string text_of_unit(const ut_unit* unit) {
   char text[256] = "";
@@ -38,7 +60,8 @@ struct PhysicalUnits::System {
 
 PhysicalUnits::PhysicalUnits() : system_(new System) {
   ut_set_error_message_handler(say_nothing);
-  system_->all = ut_read_xml(nullptr);
+  const std::string table = own_table();
+  system_->all = ut_read_xml(table.empty() ? nullptr : table.c_str());
 }
 
 PhysicalUnits::~PhysicalUnits() {
