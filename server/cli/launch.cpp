@@ -178,10 +178,23 @@ std::string pbs_text(const LaunchPlan& plan) {
          staging + "\n#PBS -l place=scatter:excl\ncd \"$PBS_O_WORKDIR\" || exit\n";
 }
 
+// When the ranks of a job step have died, Slurm kills what else is in the step: the server, with what it has not stored yet. So
+// another step on each node stores that; sbatch(1) and srun(1) of 22.05: --overlap shares the processors, srun passes SIGUSR1 on.
+std::string watched(const LaunchPlan& plan, const std::string& lines) {
+  const std::string nodes = std::to_string(plan.nodes + plan.staging_nodes);
+  const std::string keep = plan.staging_nodes == 0 ? "code=$?\n" : "";
+  return "srun --nodes=" + nodes + " --ntasks=" + nodes +
+         " --ntasks-per-node=1 --overlap --mpi=none --cpu-bind=none leat recover --watch &\n"
+         "watch=$!\n" +
+         lines + keep + "kill -USR1 $watch\nwait\nexit $code\n";
+}
+
 }  // namespace
 
 std::string job_text(const std::string& batch, const LaunchPlan& plan, const std::string& lines) {
-  return "#!/bin/bash\n" + (batch == "pbs" ? pbs_text(plan) : slurm_text(plan)) + lines;
+  if (batch == "slurm") return "#!/bin/bash\n" + slurm_text(plan) + watched(plan, lines);
+  const std::string end = plan.staging_nodes == 0 ? "" : "wait\nexit $code\n";
+  return "#!/bin/bash\n" + pbs_text(plan) + lines + end;
 }
 
 }  // namespace leat::cli

@@ -280,13 +280,14 @@ Words mpich_words(const LaunchPlan& plan) {
 // srun(1), --cpu-bind: masks of Linux' processors, "specified for a node and identical mapping is
 // applied to the tasks on every node", "only honored when the job step has been allocated every
 // available CPU on the node": --exclusive of the job. Not that of srun, which takes for the step no
-// more than the ranks' own.
+// more than the ranks' own. --kill-on-bad-exit: ranks of other nodes wait for one that has died, as long as the job lasts.
 Words slurm_words(const LaunchPlan& plan) {
   return {"srun",
           "--nodes=" + std::to_string(plan.nodes),
           "--ntasks=" + std::to_string(plan.ranks),
           "--ntasks-per-node=" + std::to_string(plan.per_node),
           "--distribution=block",
+          "--kill-on-bad-exit=1",
           "--cpu-bind=mask_cpu:" + list_of(plan.bound, mask_text)};
 }
 
@@ -371,8 +372,10 @@ Words staging_words(Launcher launcher, const LaunchPlan& plan, bool is_job) {
 std::string lines_of(Launcher launcher, const LaunchPlan& plan, bool is_job) {
   const std::string line = shell_text(launch_words(launcher, plan, is_job));
   if (plan.staging_nodes == 0) return line + "\n";
-  return shell_text(staging_words(launcher, plan, is_job)) + " &\n" + line + "\nleat staging " +
-         shell_word(plan.xml) + " --end\nwait\n";
+  // A job ends as its simulation does: job_text() says the rest.
+  const std::string keep = is_job ? "\ncode=$?" : "", wait = is_job ? "" : "wait\n";
+  return shell_text(staging_words(launcher, plan, is_job)) + " &\n" + line + keep +
+         "\nleat staging " + shell_word(plan.xml) + " --end\n" + wait;
 }
 
 std::string shell_text(const Words& words) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // `leat recover`: stores what killed sessions have in memory, and finishes the commit of a killed writer.
 
+#include <algorithm>
+#include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lib/base/text.hpp"
 #include "lib/node/runtime_folder.hpp"
@@ -43,6 +47,9 @@ bool may_belong(const fs::path& file, const std::string& session_of_file,
 class Recover {
  public:
   explicit Recover(std::string name) : name_(std::move(name)), killed_(killed_sessions()) {}
+
+  /// --watch: stores what is killed from now on, until it is told to end and no session is left.
+  int watch();
 
   int run() {
     std::error_code error;
@@ -115,6 +122,48 @@ class Recover {
   int exit_code_ = kGood;
 };
 
+// A batch system ends all processes of a job step when its ranks have died, the server among them. This process is in another
+// step. The signals that end it are taken between two looks only; so are those that a terminal or a reader of its words sends
+// when it goes away: what is in memory is worth more.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&set_);
+    for (const int each : {SIGTERM, SIGUSR1, SIGHUP}) sigaddset(&set_, each);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+
+  bool came_within(long nanoseconds) {
+    const timespec wait{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
+    return sigtimedwait(&set_, nullptr, &wait) > 0;
+  }
+
+ private:
+  sigset_t set_;
+};
+
+bool any_session_lives() {
+  return !node::sweep({node::runtime_folder_name()}, node::Sweep::look, shm::must_stay)
+              .alive.empty();
+}
+
+int Recover::watch() {
+  constexpr long kIdleNs = 500'000'000, kEndingNs = 50'000'000;
+  EndSignals signals;
+  std::set<std::string> tried;  // those that could not be stored stay in memory
+  for (bool told = false;;) {
+    // Asked first: a session that is killed in between is found in the next round.
+    const bool one_lives = any_session_lives();
+    killed_ = killed_sessions();
+    store_where([&](const KilledSession& each) { return tried.insert(each.what.segment).second; });
+    if (told && !one_lives) break;
+    told |= signals.came_within(told ? kEndingNs : kIdleNs);
+  }
+  node::sweep({node::runtime_folder_name()}, node::Sweep::remove, shm::must_stay);
+  return exit_code_;
+}
+
 }  // namespace
 
 void add_recover(CLI::App& app, int& exit_code) {
@@ -123,13 +172,23 @@ void add_recover(CLI::App& app, int& exit_code) {
                                       "Stores what a killed session has in memory, and finishes "
                                       "the commit in which the writer of a "
                                       "file was killed. The next run does both too.");
-  verb->add_option("NAME", *name,
-                   "What a store of type hdf5 has written, the folder of a run, or the name of a "
-                   "session; without it all killed sessions of this node");
+  CLI::Option* file = verb->add_option(
+      "NAME", *name,
+      "What a store of type hdf5 has written, the folder of a run, or the name of a "
+      "session; without it all killed sessions of this node");
+  const auto watch = std::make_shared<bool>(false);
+  verb->add_flag(
+          "--watch", *watch,
+          "Stay, and store what is killed from now on. SIGTERM or SIGUSR1 ends it as soon as "
+          "no session of yours is on this node. For job files")
+      ->excludes(file);
   verb->footer(
       "Exit codes: 0 the file is good, all is stored; 1 it is not, or a run is writing it; 2 the "
       "command line is wrong; 3 the last commit could not be finished, and the journal is kept.");
-  verb->callback([name, &exit_code] { exit_code = Recover(*name).run(); });
+  verb->callback([name, watch, &exit_code] {
+    Recover recover(*name);
+    exit_code = *watch ? recover.watch() : recover.run();
+  });
 }
 
 }  // namespace leat::cli

@@ -51,7 +51,8 @@ Result<void> ProcessChanges::make() {
   if (owner_ != Owner::leatd) os::keep_libraries_apart();
   if (owner_ == Owner::simulation) return stand_apart();
   if (owner_ == Owner::rank) remember();
-  for (const int each : {SIGPIPE, SIGHUP}) take(each, SIG_IGN);
+  // Batch systems send SIGUSR1 or SIGUSR2 to all processes of a job, for the simulation to make a checkpoint.
+  for (const int each : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) take(each, SIG_IGN);
   signals_ = block_termination(&mask_);
   take(SIGXFSZ, SIG_IGN);  // a file size limit is an error of a write, not an end
   note_crashes();

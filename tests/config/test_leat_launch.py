@@ -69,14 +69,14 @@ def test_the_whole_line_of_each_launcher(folder):
     assert line("mpich", "-n", 7) == ("mpiexec.hydra -n 7 -ppn 7 -bind-to user:0+8,1+9,2+10,3+11,4+12,5+13,6+14 "
                                       "./heat heat.xml\n")
     assert line("slurm", "-n", 7) == (
-        "srun --nodes=1 --ntasks=7 --ntasks-per-node=7 --distribution=block "
+        "srun --nodes=1 --ntasks=7 --ntasks-per-node=7 --distribution=block --kill-on-bad-exit=1 "
         "--cpu-bind=mask_cpu:0x101,0x202,0x404,0x808,0x1010,0x2020,0x4040 ./heat heat.xml\n")
     # What does not come out even: the last node has fewer.
     uneven = ("-n", 15, "--nodes", 4)
     assert line("openmpi", *uneven) == "mpirun -n 15 --map-by ppr:4:node --bind-to core ./heat heat.xml\n"
     assert line("mpich", *uneven) == "mpiexec.hydra -n 15 -ppn 4 -bind-to user:0+8,1+9,2+10,3+11 ./heat heat.xml\n"
     assert line("slurm", *uneven) == (
-        "srun --nodes=4 --ntasks=15 --ntasks-per-node=4 --distribution=block "
+        "srun --nodes=4 --ntasks=15 --ntasks-per-node=4 --distribution=block --kill-on-bad-exit=1 "
         "--cpu-bind=mask_cpu:0x101,0x202,0x404,0x808 ./heat heat.xml\n")
 
 
@@ -141,16 +141,21 @@ def test_the_program_is_passed_as_it_is(folder):
 
 
 def test_job_files(folder):
+    def within(line, nodes=2):
+        """Beside it, what stores the data of killed servers; the job ends with the code of the line."""
+        watch = f"srun --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 --overlap --mpi=none --cpu-bind=none leat recover --watch &\n"
+        return f"{watch}watch=$!\n{line}code=$?\nkill -USR1 $watch\nwait\nexit $code\n"
+
     asked = ("-n", 14, "--nodes", 2)
     slurm = described(folder, *asked, "--job", "slurm")
     assert slurm == ("#!/bin/bash\n#SBATCH --job-name=heat\n#SBATCH --nodes=2\n#SBATCH --ntasks=14\n"
                      "#SBATCH --ntasks-per-node=7\n#SBATCH --exclusive\n#SBATCH --mem=0\n" +
-                     described(folder, *asked, "--launcher", "slurm"))
+                     within(described(folder, *asked, "--launcher", "slurm")))
     pbs = described(folder, *asked, "--job", "pbs", "--launcher", "mpich")
     assert pbs == ("#!/bin/bash\n#PBS -N heat\n#PBS -l select=2:ncpus=8:mpiprocs=7\n#PBS -l place=scatter:excl\n"
                    'cd "$PBS_O_WORKDIR" || exit\n' + described(folder, *asked, "--launcher", "mpich"))
     assert described(folder, *asked, "--job", "slurm", "--launcher", "openmpi").endswith(
-        described(folder, *asked, "--launcher", "openmpi"))
+        within(described(folder, *asked, "--launcher", "openmpi")))
     for text in (slurm, pbs):
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
 

@@ -196,6 +196,21 @@ def test_a_second_sigterm_makes_the_server_store_what_it_has_and_end(tmp_path):
         assert same_bits(file["a"][0].reshape(-1), data(5, "i4", 3))
 
 
+def test_signals_for_the_simulation_leave_the_server_alone(tmp_path):
+    """A batch system that is to warn a job with SIGUSR1 sends it to all processes of the job."""
+    with Run(tmp_path, xml(ROW)) as run:
+        (rank,) = run.init()
+        server = run.server()
+        for each in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP):
+            os.kill(server, each)
+        assert rank.write("a", 20, 3).ok
+        rank.end()
+        assert run.server() == server
+        run.finalize()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["a"][0].reshape(-1), data(5, "i4", 3))
+
+
 def test_an_idle_server_uses_no_processor_time(tmp_path):
     def ticks(pid):
         fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()

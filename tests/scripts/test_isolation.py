@@ -240,6 +240,21 @@ def test_a_worker_that_is_killed_between_calls_is_replaced(folder):
     assert "was killed by signal 9" in run.log()
 
 
+def test_what_warns_a_whole_job_ends_no_worker(folder):
+    with script_run(folder, config(folder='when-slow="wait"')) as run:
+        write_iterations(run, range(2))
+        wait_until(lambda: len(rows(folder, "witness")) == 2, "two calls")
+        workers = workers_of(run)
+        for pid in workers:
+            for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+                os.kill(pid, each)
+        write_iterations(run, range(2, 5))
+        wait_until(lambda: len(rows(folder, "witness")) == 5, "five calls")
+        assert workers_of(run) == workers
+    assert witnessed(folder) == [0, 1, 2, 3, 4], run.log()
+    assert "was killed by signal" not in run.log()
+
+
 def test_a_stopped_worker_is_ended_after_its_time(folder):
     with script_run(folder, config(folder='timeout="2s"')) as run:
         write_iterations(run, range(2))

@@ -58,7 +58,10 @@ def test_other_launchers_have_two_lines_too(folder, launcher, staging, simulatio
 def test_a_job_asks_for_the_nodes_of_both(folder, job, nodes):
     launcher = ["--launcher", "openmpi"] if job == "pbs" else []
     text = leat(folder, *f"launch heat.xml -n 4 --nodes 2 --machine node.json --job {job}".split(), *launcher, "--", "./heat").stdout
-    assert nodes in text and text.endswith("leat staging heat.xml --end\nwait\n")
+    watch = "kill -USR1 $watch\n" if job == "slurm" else ""
+    assert nodes in text and text.endswith(f"\ncode=$?\nleat staging heat.xml --end\n{watch}wait\nexit $code\n")
+    watched = "srun --nodes=4 --ntasks=4 --ntasks-per-node=1 --overlap --mpi=none --cpu-bind=none leat recover --watch &"
+    assert (watched in text) == (job == "slurm")
     checked = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=False)
     assert checked.returncode == 0, checked.stderr
     if job == "pbs":

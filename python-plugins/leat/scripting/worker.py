@@ -11,7 +11,7 @@ import types
 
 from ..vtk.painter import Painter
 from .frames import CONSTANTS, CRASH_FILE, SOCKET, Channel
-from .parent import die_with_parent
+from .parent import die_with_parent, outlive_warnings
 
 _NICE = 5  # below leatd itself, with which it may share a core
 
@@ -21,6 +21,7 @@ def main():
     die_with_parent()
     if os.getppid() != parent:  # it died before it could be asked for
         return 1
+    outlive_warnings()
     faulthandler.enable(CRASH_FILE, all_threads=False)
     channel = Channel(SOCKET)
     setup, _ = channel.receive()
