@@ -87,6 +87,7 @@ class Slurm:
         (folder / "mpi.conf").write_text(f"PMIxCliTmpDirBase={folder}/pmix\n")  # else in /tmp, by the numbers of jobs
         os.environ["PATH"] = PATH  # Debian's daemons are in /usr/sbin
         self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf"), "PATH": f"{BUILD / 'bin'}:{PATH}"}
+        self.environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # ranks of both nodes may share a core
         if os.geteuid() == 0:
             self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         control_port, *node_ports = free_ports(1 + len(NODES))
