@@ -71,7 +71,7 @@ class Writer {
   template <class... T>
   void put(const std::variant<T...>& one) {
     put(static_cast<std::uint8_t>(one.index()));
-    std::visit([this](const auto& each) { put(each); }, one);
+    std::visit([this](const auto& each) { this->put(each); }, one);
   }
   void put(const Start& start) { all(start.epoch, start.known); }
   void put(const View& view) {

@@ -116,8 +116,10 @@ Model part_of(Model model, At at, const std::string& config) {
   const auto sender = static_cast<std::uint32_t>(model.stores.size());
   for (Variable& each : model.variables) renumber(numbers, &each.stores);
   for (Event& each : model.events) {
-    const bool all = renumber(numbers, &each.stores) & renumber(numbers, &each.told);
-    if (sends && (!all || (by_scripts && !each.scripts.empty()))) each.told.push_back(sender);
+    const bool all_stores = renumber(numbers, &each.stores);
+    const bool all_told = renumber(numbers, &each.told);
+    if (sends && (!all_stores || !all_told || (by_scripts && !each.scripts.empty())))
+      each.told.push_back(sender);
   }
   if (sends) send_what_is_wanted(&model, whole, config, by_scripts);
   if (at == At::node) return model;

@@ -164,7 +164,7 @@ class Attributes {
   template <class Fields>
   void read_fields(Fields* into) const {
     each_field(*into, [this](const Field& field, auto& member, const auto&) {
-      if (*field.attribute) read(field.attribute, &member);
+      if (*field.attribute) this->read(field.attribute, &member);
     });
   }
 
