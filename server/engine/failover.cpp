@@ -337,6 +337,8 @@ template <class... Each>
 struct Overloaded : Each... {
   using Each::operator()...;
 };
+template <class... Each>
+Overloaded(Each...) -> Overloaded<Each...>;  // clang before 17 deduces no aggregate
 
 // Takes the records that `owner` can apply.
 template <class Owner>

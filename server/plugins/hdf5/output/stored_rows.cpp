@@ -245,7 +245,6 @@ struct StoredRows::ProductsOf {
 
 StoredRows::StoredRows(hid_t file, const leat_run& run)
     : file_(file),
-      run_(run),
       complete_(file, "", "iteration_complete"),
       tables_(std::make_unique<StoredBlockTables>()) {
   const std::string numbers = table_of(file, "", "iteration");

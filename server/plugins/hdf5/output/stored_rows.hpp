@@ -95,7 +95,6 @@ class StoredRows {
   void add_window(hsize_t row, leat_iteration_data* data) const;
 
   hid_t file_;
-  const leat_run& run_;
   std::vector<std::int64_t> iterations_;
   RowTable complete_;
   std::vector<std::unique_ptr<Variable>> variables_;  // of the run; null: not in the file
