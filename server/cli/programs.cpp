@@ -78,6 +78,9 @@ constexpr PythonVerb kPythonVerbs[] = {
     {"xdmf",
      "Makes the XDMF sidecar of a file, run.xmf beside run.h5, for tools that do not read /VTKHDF.",
      "h5py"},
+    {"zarr",
+     "Makes references with which the file of a run is read as a Zarr store, without a copy.",
+     "h5py"},
 };
 
 // Of the option that all of these verbs have.

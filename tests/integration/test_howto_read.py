@@ -6,13 +6,16 @@ import re
 import subprocess
 import sys
 
+import h5py
 import pytest
 from leat_run import Run, xml
 from mpi_run import mpirun
+from neighbours import environment, leat
+from warm_python import warm
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = (ROOT / "docs/how-to/read-the-files.md").read_text()
-SNIPPETS = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+SNIPPETS, OTHERS = (re.findall(r"```python\n(.*?)```", text, re.S) for text in PAGE.split("## In other formats"))
 PARTICLES = """
 <mesh name="atoms" type="points" coordinates="atoms/x"/>
 <layout name="places" type="double" dimensions="?,3" names="atom,xyz"/><layout name="types" type="int" dimensions="?" names="atom"/>
@@ -33,14 +36,20 @@ def particles(folder):
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
-    """What the page's lines print, snippet by snippet."""
+def folder(tmp_path_factory):
+    """With the files of its examples."""
     folder = tmp_path_factory.mktemp("run")
     ranks, steps = re.search(r"mpirun -n (\d) heat heat.xml (\d+)", PAGE).groups()
     for example, program, n, count in (("heat_c", "heat", int(ranks), steps), ("amr_advection", "amr_advection", 3, 30)):
         (folder / f"{program}.xml").write_text((ROOT / f"examples/{example}/{program}.xml").read_text())
         mpirun(n, program, f"{program}.xml", count, cwd=folder)
     particles(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(folder):
+    """What the page's lines print, snippet by snippet."""
     code = "\nprint('----')\n".join(SNIPPETS)
     done = subprocess.run([sys.executable, "-W", "error::RuntimeWarning", "-c", code], cwd=folder, capture_output=True, text=True,
                           timeout=120, env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "python-plugins"), "COLUMNS": "120"})
@@ -71,3 +80,12 @@ def test_levels_and_meshes(said):
 
 def test_following_a_run(said):
     assert said[7].splitlines()[-1] == "ended 0" and len(said[7].splitlines()) == 11
+
+
+def test_other_formats(folder):
+    for verb in re.findall(r"^leat (\w+) heat.h5", PAGE, re.M):
+        assert leat(verb, "heat.h5", cwd=folder).returncode == 0
+    python = warm(environment() / "bin/python")
+    printed = [done.stdout.split() for code in OTHERS if (done := python.run(code, cwd=folder)).returncode == 0]
+    with h5py.File(folder / "heat.h5") as file:
+        assert printed == [[repr(float(file["temperature"][-1].max()))]] * len(OTHERS)

@@ -54,7 +54,7 @@ def found_in(file):
         if _is_iterations(each):
             found.time = found.time or _time_of(path, each, found)
             continue
-        if _is_bare_dimension(each) or path == "iteration":
+        if is_bare_dimension(each) or path == "iteration":
             continue
         variable = _variable(path, each, has_iterations, found)
         if variable:
@@ -71,7 +71,7 @@ def undeclared_in(file):
         if not _UNDECLARED.fullmatch(source):
             continue
         for path, each in _datasets(products[source], False).items():
-            if _has_iterations(each) and not _is_bare_dimension(each) and path != "iteration":
+            if _has_iterations(each) and not is_bare_dimension(each) and path != "iteration":
                 shapes.setdefault(path, []).append(each)
     for path, ranks in sorted(shapes.items()):
         kind = _type_of(ranks[0].dtype)
@@ -95,13 +95,13 @@ def _datasets(group, is_of_leat):
     return found
 
 
-def _is_scale(dataset):
+def is_scale(dataset):
     return text_of(dataset, "CLASS") == "DIMENSION_SCALE"
 
 
-def _is_bare_dimension(dataset):
+def is_bare_dimension(dataset):
     """A dimension of netCDF's that is no variable."""
-    return _is_scale(dataset) and text_of(dataset, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
+    return is_scale(dataset) and text_of(dataset, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
 
 
 def _has_iterations(dataset):
@@ -111,7 +111,7 @@ def _has_iterations(dataset):
 
 def _is_iterations(dataset):
     """It says what the iterations are."""
-    return _is_scale(dataset) and dataset.ndim == 1 and _has_iterations(dataset)
+    return is_scale(dataset) and dataset.ndim == 1 and _has_iterations(dataset)
 
 
 def _time_of(path, dataset, found):
@@ -176,7 +176,7 @@ def _named(dtype):
 
 def _name_of_dimension(dataset, d):
     """That of its scale, without its groups."""
-    if _is_scale(dataset) and dataset.ndim == 1:
+    if is_scale(dataset) and dataset.ndim == 1:
         return dataset.name.split("/")[-1]
     try:
         scales = dataset.dims[d].values()
@@ -189,7 +189,7 @@ def _name_of_dimension(dataset, d):
 def _find_coordinates(found, datasets):
     """Coordinates are written once, where they do not vary; variables that have one along each of their last dimensions lie on a mesh."""
     by_path = {each.path: each for each in found.variables}
-    scales = {each.path: each for each in found.variables if _is_scale(datasets[each.path]) and len(each.extents) == 1}
+    scales = {each.path: each for each in found.variables if is_scale(datasets[each.path]) and len(each.extents) == 1}
     for each in scales.values():
         each.varies = False
     for each in found.variables:

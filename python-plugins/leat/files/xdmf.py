@@ -3,13 +3,11 @@
 2. It refers to its file by name, so that the two go everywhere together.
 Exit status: 0 all are made, 1 some could not be."""
 import argparse
-import glob
 import json
 import os
 import secrets
-import time
 
-from . import reading
+from . import reading, sidecar
 from .reading import CannotRead
 
 _COMMAND = reading.Command("xdmf")
@@ -21,7 +19,7 @@ def main():
 
     def damaged(ended):
         for file in options.files:
-            _remove(_temporary_of(file, mark))
+            sidecar.remove(sidecar.temporary_of(sidecar_of(file), mark))
         return f"{ended}: a file is damaged; `leat ls` says which"
     return _COMMAND.run(lambda: max(_make(file, options.json, mark) for file in options.files), damaged)
 
@@ -38,7 +36,7 @@ def _parser():
 
 
 def _make(path, as_json, mark):
-    return _COMMAND.of_file(path, lambda: _say(path, as_json, *make_sidecar(path, _temporary_of(path, mark))))
+    return _COMMAND.of_file(path, lambda: _say(path, as_json, *make_sidecar(path, sidecar.temporary_of(sidecar_of(path), mark))))
 
 
 def _say(path, as_json, steps, left_out):
@@ -52,20 +50,7 @@ def _say(path, as_json, steps, left_out):
 
 
 def sidecar_of(path):
-    folder, name = os.path.split(path)
-    return os.path.join(folder, os.path.splitext(name)[0] + ".xmf")
-
-
-def _temporary_of(path, mark):
-    folder, name = os.path.split(sidecar_of(path))
-    return os.path.join(folder, f".{name}.{mark}.part")
-
-
-def _remove(path):
-    try:
-        os.unlink(path)
-    except OSError:
-        pass
+    return sidecar.beside(path, ".xmf")
 
 
 def make_sidecar(path, temporary):
@@ -74,49 +59,14 @@ def make_sidecar(path, temporary):
     from .stored import Stored
     from .xdmf_document import LONGEST_SILENCE, Document, head_of
     reading.expect_life(LONGEST_SILENCE)
-    name, sidecar = os.path.basename(path), sidecar_of(path)
+    name, made = os.path.basename(path), sidecar_of(path)
     document = Document(Stored(path), name)
     left_out = sorted(document.left_out)
     if not document.rows:
         raise CannotRead(f"{path} has nothing that is on a mesh and can be shown" + "".join(f"\n  without the {what}" for what in left_out))
-    if os.path.lexists(sidecar) and not _begins_with(sidecar, head_of(name)):
-        raise CannotRead(f"{sidecar} is there, and is not the sidecar of {name}: move it away, or give the run another name with "
+    if os.path.lexists(made) and not sidecar.begins_with(made, head_of(name)):
+        raise CannotRead(f"{made} is there, and is not the sidecar of {name}: move it away, or give the run another name with "
                          "file=\"...\"")
-    _remove_old_parts(sidecar)
-    _replace(sidecar, temporary, document.parts())
+    sidecar.remove_old_parts(made)
+    sidecar.replace(made, temporary, document.parts())
     return len(document.rows), left_out
-
-
-def _remove_old_parts(sidecar):
-    """What a maker that was killed has left: none takes an hour between two writes."""
-    folder, name = os.path.split(sidecar)
-    for part in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.*.part")):
-        try:
-            if time.time() - os.lstat(part).st_mtime > 3600:
-                os.unlink(part)
-        except OSError:
-            pass
-
-
-def _begins_with(path, text):
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    with open(descriptor, "rb") as file:
-        return file.read(len(text.encode())) == text.encode()
-
-
-def _replace(path, temporary, parts):
-    """Readers always find a whole file under `path`."""
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise CannotRead(f"{path} could not be made: cannot write {temporary}: {error.strerror}") from None
-    try:
-        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            file.writelines(parts)
-        os.replace(temporary, path)
-    except BaseException:
-        _remove(temporary)
-        raise
