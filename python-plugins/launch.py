@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | report | lint | ls |
-model | xdmf | zarr | plan | predict | pretend | dash | graph | fields | trace | xios [arguments].
+model | openpmd | xdmf | zarr | plan | predict | pretend | dash | graph | fields | trace | xios [arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -15,6 +15,7 @@ TOOLS = {
     "lint": "leat.scripting.lint",
     "ls": "leat.files.ls",
     "model": "leat.files.model",
+    "openpmd": "leat.files.openpmd",
     "xdmf": "leat.files.xdmf",
     "zarr": "leat.files.zarr",
     "plan": "leat.planning.plan",

@@ -66,7 +66,8 @@ void put_into_groups(CLI::App& app) {
        {"check", "convert", "doctor", "launch", "model", "placement", "plan", "predict"}},
       {"While it runs", {"ctl", "top", "dash", "graph", "staging"}},
       {"Afterwards",
-       {"ls", "report", "replay", "trace", "merge", "view", "xdmf", "zarr", "recover", "clean"}}};
+       {"ls", "report", "replay", "trace", "merge", "view", "xdmf", "zarr", "openpmd", "recover",
+        "clean"}}};
   for (const Group& group : groups)
     for (const char* verb : group.verbs) app.get_subcommand(verb)->group(group.title);
 }
