@@ -5,9 +5,11 @@ import json
 import random
 import shutil
 
+import h5py
 import numpy as np
 import pytest
 from leat_plugin import Plugin, mesh, variable
+from leat_run import same_bits
 from neighbours import ask, environment, leat
 from nodes import Nodes
 
@@ -216,6 +218,25 @@ def test_what_is_no_run_and_what_is_there_are_said(tmp_path):
     done = leat("zarr", tmp_path / "run.h5", "-o", tmp_path / "nowhere/run.json")
     assert done.returncode == 1 and "cannot write" in done.stderr
     assert not list(tmp_path.glob(".run.json*"))
+
+
+def test_what_other_programs_have_put_into_the_file_is_there_too(tmp_path):
+    many(tmp_path, 2).finish()
+    with h5py.File(tmp_path / "run.h5", "a") as file:
+        file["one"], file["flag"], file["words"] = 2.5, np.array([True, False]), np.array([b"ab", b"c"], "S2")
+        file.create_dataset("sum", data=np.arange(1000.), chunks=(100,), fletcher32=True, shuffle=True, compression="gzip")
+        file.create_dataset("lzf", data=np.arange(1000), chunks=(100,), compression="lzf")
+        file.create_dataset("part", (10, 10), "f4", chunks=(3, 4), fillvalue=7)[2:4, 3:5] = 1
+        file.create_dataset("large", data=np.random.default_rng(1).random((1024, 513, 5)))
+        file["text"], file["round"], file["again"], file["out"] = "any length", file["/"], file["leat"], h5py.ExternalLink("no.h5", "/x")
+        names = ("one", "flag", "words", "sum", "lzf", "part", "large")
+        wanted = {name: np.asarray(file[name]) for name in names}
+    done = leat("zarr", tmp_path / "run.h5")
+    assert done.returncode == 0 and done.stdout.splitlines()[1:] == ['  without the variable "text": its texts or lists are of any length']
+    assert ask("zarr_read.py", "values", "run.json", "seen.npz", *names, cwd=tmp_path) == {}
+    seen = np.load(tmp_path / "seen.npz")
+    assert all(same_bits(seen[name], wanted[name]) for name in names)
+    assert json.loads(json.loads((tmp_path / "run.json").read_text())["refs"]["large/.zarray"])["chunks"] == [256, 513, 5]
 
 
 @pytest.mark.parametrize("bytes_", [1, 5, 40])

@@ -3,6 +3,7 @@
 zarr_read.py compare FILE JSON      prints JSON: {group/variable: what differs}, and under "" the variables that are the same
 zarr_read.py kerchunk FILE JSON     prints JSON: {key: [ours, kerchunk's]} of chunks that kerchunk finds elsewhere; "": those that agree
 zarr_read.py unreachable JSON NAME  prints JSON: {"unreachable": whether to read this variable is an error, since a file is not there}
+zarr_read.py values JSON OUT.npz NAME...  these variables
 JSON is opened in its own folder."""
 import json
 import shutil
@@ -99,5 +100,12 @@ def unreachable(references, name):
     return {"unreachable": False}
 
 
+def values(references, out, *names):
+    with xr.open_dataset("reference://", engine="zarr", mask_and_scale=False,
+                         backend_kwargs={"storage_options": {"fo": references}}) as seen:
+        np.savez(out, **{name: seen[name].values for name in names})
+    return {}
+
+
 if __name__ == "__main__":
-    print(json.dumps({"compare": compare, "kerchunk": kerchunk, "unreachable": unreachable}[sys.argv[1]](*sys.argv[2:])))
+    print(json.dumps({"compare": compare, "kerchunk": kerchunk, "unreachable": unreachable, "values": values}[sys.argv[1]](*sys.argv[2:])))

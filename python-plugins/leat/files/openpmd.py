@@ -87,7 +87,7 @@ def _is_of(path, name):
 def _replace(path, temporary, write):
     import h5py
     try:
-        file = h5py.File(temporary, "x")
+        file = h5py.File(temporary, "x", libver=("v110", "v110"))  # half as large as in the oldest form
     except OSError as error:
         raise CannotRead(f"{path} could not be made: cannot write {temporary}: {error}") from None
     try:
@@ -140,15 +140,24 @@ def _write_component(group, name, component, attributes, source, once):
         group[name] = once[key]
         return
     dtype = np.dtype(component.dtype)
-    if 0 in component.shape:
-        made = group.create_dataset(name, component.shape, dtype)
-    else:
-        whole = h5py.VirtualSource(source.replace("%", "%%"), component.path.replace("%", "%%"), component.extents, dtype)
-        layout = h5py.VirtualLayout(component.shape, dtype)
-        layout[...] = whole[tuple(slice(begin, begin + count) for begin, count in component.selection)]
-        made = group.create_virtual_dataset(name, layout, fillvalue=np.frombuffer(component.fill, dtype)[0])
+    plan, shown = h5py.h5p.create(h5py.h5p.DATASET_CREATE), h5py.h5s.create_simple(component.shape)
+    if 0 not in component.shape:
+        there = h5py.h5s.create_simple(component.extents)
+        there.select_hyperslab(*(tuple(each) for each in zip(*component.selection, strict=True)))
+        plan.set_virtual(shown, os.fsencode(source.replace("%", "%%")), component.path.replace("%", "%%").encode(), there)
+        plan.set_fill_value(np.frombuffer(component.fill, dtype))
+    made = h5py.h5d.create(group.id, name.encode(), h5py.h5t.py_create(dtype, logical=True), shown, plan, _with_groups())
+    made = h5py.Dataset(made)
     _set(made, {**attributes, **component.attributes})
     once[key] = made
+
+
+def _with_groups():
+    """A dataset is made with the groups that are in its name."""
+    import h5py
+    plan = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+    plan.set_create_intermediate_group(True)
+    return plan
 
 
 def _counts(shape):
@@ -157,12 +166,14 @@ def _counts(shape):
 
 
 def _set(thing, attributes):
-    """Texts of fixed length, which all readers take; real numbers of 64 bits."""
+    """Texts of fixed length, which all readers take; real numbers of 64 bits. By calls that cost little: there are many."""
+    import h5py
     import numpy as np
     for name, value in attributes.items():
-        if isinstance(value, str):
-            thing.attrs[name] = np.bytes_(value.encode())
-        elif isinstance(value, list) and value and isinstance(value[0], str):
-            thing.attrs[name] = np.array([text.encode() for text in value], "S")
+        first = value[0] if isinstance(value, list) else value
+        if isinstance(first, str):
+            array = np.array([text.encode() for text in value] if isinstance(value, list) else value.encode(), "S")
         else:
-            thing.attrs[name] = np.array(value, "f8") if isinstance(value, list) else np.float64(value)
+            array = np.array(value, "f8")
+        space = h5py.h5s.create_simple(array.shape) if array.shape else h5py.h5s.create(h5py.h5s.SCALAR)
+        h5py.h5a.create(thing.id, name.encode(), h5py.h5t.py_create(array.dtype, logical=True), space).write(array)

@@ -91,21 +91,24 @@ def references_of(file, path):
     """References of an open file."""
     found, parts = References(), Parts(os.path.dirname(path))
     try:
-        _look(file, "", found, path, parts)
+        _look(file, "", found, path, parts, ())
     finally:
         parts.close()
     found.left_out.sort()
     return found
 
 
-def _look(group, inside, found, path, parts):
+def _look(group, inside, found, path, parts, around):
+    """around: addresses of the groups that this one is in: a link to one of them would lead round for ever."""
+    around = (*around, h5py.h5o.get_info(group.id).addr)
     found.groups[inside] = attributes_of(group)
     for name in group:
         if not isinstance(group.get(name, getlink=True), h5py.HardLink) or (not inside and name == "VTKHDF"):
             continue
         thing = group[name]
         if isinstance(thing, h5py.Group):
-            _look(thing, _in(inside, name), found, path, parts)
+            if h5py.h5o.get_info(thing.id).addr not in around:
+                _look(thing, _in(inside, name), found, path, parts, around)
         elif isinstance(thing, h5py.Dataset) and not is_bare_dimension(thing):
             reading.expect_life(_LONGEST_SILENCE)
             try:
@@ -142,7 +145,7 @@ def _shape(dataset):
     shape, names = list(dataset.shape), []
     for d in range(dataset.ndim):
         scale = _scale(dataset, d)
-        names.append(scale.name.split("/")[-1] if scale is not None else _phony(dataset.shape[d]))
+        names.append(scale.name.split("/")[-1] if scale is not None else _nameless(dataset, d))
         if scale is not None and scale.ndim == 1:
             shape[d] = scale.shape[0]
     return tuple(shape), names
@@ -158,8 +161,10 @@ def _scale(dataset, d):
     return scales[0] if scales else None
 
 
-def _phony(extent):
-    return f"phony_dim_{extent}"
+def _nameless(dataset, d):
+    """Of a dimension without a name, as of datasets that another program has added: by its extent, and once in a variable."""
+    extent = dataset.shape[d]
+    return "_".join(map(str, ["phony_dim", extent, *([number] if (number := dataset.shape[:d].count(extent)) else [])]))
 
 
 def _expect_same_fill(dataset, shape, chunks, pieces, unwritten):
