@@ -136,6 +136,19 @@ def test_openpmd_viewer_has_all_values(tmp_path, ranks):
     assert np.allclose(about["0/meshes/t"]["x"], [1.25e-3, 25.75e-3]) and np.allclose(about["0/meshes/p"]["y"], [2e-3, 12e-3])
 
 
+def test_what_the_file_calls_a_vector_is_one(tmp_path):
+    fields = [variable(name, "f8", ["y", "x"], **GLOBAL, mesh=0) for name in ("ux", "uy", "w_x", "w_z")]
+    plugin = Plugin(tmp_path, fields, meshes=MESHES[:1])
+    plugin.must(0, *(plugin.block(i, (4, 5), i, position=[0, 0], **{"global": [4, 5]}) for i in range(4)))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5", "a") as file:  # as <vector name="flow/u" components="ux,uy"/> does
+        for i, name in enumerate(("ux", "uy")):
+            file[name].attrs["leat_vector"] = np.bytes_(f"flow/u[{i}]")
+    assert leat("openpmd", tmp_path / "run.h5").returncode == 0
+    names = ("flow_u/x", "flow_u/y", "w_x", "w_z")
+    expect(seen(tmp_path)[0], {f"0/meshes/{name}": array((4, 5), "f8", i) for i, name in enumerate(names)})
+
+
 def test_iterations_come_as_they_are_stored(tmp_path):
     plugin = write(tmp_path, 1, steps=2, finish=False)
     assert leat("openpmd", tmp_path / "run.h5").returncode == 0

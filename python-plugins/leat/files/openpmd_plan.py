@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.units import in_si
 from ..scripting.coordinates import places_of
 from . import reading
-from .reading import CannotRead
+from .reading import CannotRead, text_of
 from .stored import Stored, common_row
 
 _UNIFORM, _POINTS = 1, 5  # enum leat_mesh_kind
@@ -145,19 +145,22 @@ class _Planner:
         return "its shape is not that of its mesh" if variable.varies or len(found.shape) != mesh.dims else ""
 
     def _with_vectors(self, scalars):
-        """u_x, u_y and u_z, or the first two, are the vector u, where they are of one kind."""
+        """What the file calls components of a vector, or else u_x, u_y and u_z, or the first two, is one where it is of one kind."""
         stems = {}
         for name, variable in scalars.items():
+            said = re.fullmatch(r"(.+)\[([0-2])\]", text_of(self._stored.field(variable.number).data, "leat_vector"))
             found = re.fullmatch("(.+)_([xyz])", name)
-            if found:
-                stems.setdefault(found[1], {})[found[2]] = variable
+            if said:
+                stems.setdefault(said[1].replace("/", "_"), {})[_AXES[int(said[2])]] = name
+            elif found:
+                stems.setdefault(found[1], {})[found[2]] = name
         fields, taken = {}, set()
         for stem, axes in stems.items():
-            kinds = {(id(v.mesh), v.unit, self._stored.field(v.number).data.dtype.str, self._stored.field(v.number).shape)
-                     for v in axes.values()}
+            parts = [self._stored.field(scalars[name].number) for name in axes.values()]
+            kinds = {(id(one.variable.mesh), one.variable.unit, one.data.dtype.str, one.shape) for one in parts}
             if "".join(sorted(axes)) in ("xy", "xyz") and len(kinds) == 1 and stem not in scalars:
-                fields[stem] = dict(sorted(axes.items()))
-                taken |= {f"{stem}_{axis}" for axis in axes}
+                fields[stem] = {axis: scalars[name] for axis, name in sorted(axes.items())}
+                taken.update(axes.values())
         return {**{name: {"": variable} for name, variable in scalars.items() if name not in taken}, **fields}
 
     def in_si(self, unit, what=""):
