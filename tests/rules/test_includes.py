@@ -98,8 +98,9 @@ RULES = {
     "client-api/integrations/tbb": ((), ("leat_build.h", "oneapi/tbb/")),
     "client-api/integrations/damaris": (DAMARIS, ("leat.h", "leat_build.h", "leat_mpi.h", "mpi.h", "unistd.h")),
     "client-api/integrations/damaris/damaris": ((), ("Damaris.h", "damaris/")),
-    # With their own ADIOS2.
+    # With their own ADIOS2 or PDI.
     "client-api/integrations/adios2": (("put_array.hpp",), ("leat_build.h", "adios2/")),
+    "client-api/integrations/pdi": ((), ("leat_build.h", "leat_mpi.h", "pdi/")),
     "fortran": (("leat_build.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
