@@ -122,13 +122,13 @@ install-debug: install
 	@cmake --install build --prefix "$(PREFIX)" --component debug
 
 deb: build
-	@packages/make_deb build
+	@tools/packages/make_deb build
 
 wheel: build
-	@environment=$$(tools/python_environment tools/wheel.txt) && "$$environment/bin/python" packages/make_wheel build
+	@environment=$$(tools/python_environment tools/wheel.txt) && "$$environment/bin/python" tools/packages/make_wheel build
 
 installcheck: deb
-	@packages/try_in_chroot build/deb
+	@tools/packages/try_in_chroot build/deb
 
 docs:
 	@tools/make_site build/site

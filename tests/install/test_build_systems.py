@@ -58,7 +58,7 @@ def recipe(monkeypatch):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     monkeypatch.setitem(sys.modules, "spack.package", directives)
     monkeypatch.setitem(sys.modules, "spack_repo.builtin.build_systems.cmake", cmake)
-    file = ROOT / "packages/spack/packages/leat/package.py"
+    file = ROOT / "tools/packages/spack/packages/leat/package.py"
     scope = {"__file__": str(file), "__name__": "leat"}
     exec(compile(file.read_text(), file, "exec"), scope)
     directives.options = scope["Leat"]().cmake_args()
@@ -85,6 +85,6 @@ def test_the_recipe_of_spack_depends_on_what_the_page_says_that_leat_needs(recip
 
 
 def test_the_container_installs_the_packages_that_are_made(recipe):
-    named = set(re.findall(r"/packages/([\w-]+)_\*\.deb", (ROOT / "packages/Containerfile").read_text()))
-    made = set(re.findall(r"^Package: (.*)$", (ROOT / "packages/debian/control").read_text(), re.M))
+    named = set(re.findall(r"/packages/([\w-]+)_\*\.deb", (ROOT / "tools/packages/Containerfile").read_text()))
+    made = set(re.findall(r"^Package: (.*)$", (ROOT / "tools/packages/debian/control").read_text(), re.M))
     assert named == made - {"libleat-damaris"}

@@ -22,7 +22,7 @@ def read(*words):
 def packages(tmp_path_factory):
     """name: file"""
     folder = tmp_path_factory.mktemp("deb")
-    sh(ROOT / "packages/make_deb", BUILD, folder, cwd=ROOT)
+    sh(ROOT / "tools/packages/make_deb", BUILD, folder, cwd=ROOT)
     return {file.name.split("_")[0]: file for file in folder.glob("*.deb")}
 
 

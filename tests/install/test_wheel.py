@@ -29,7 +29,7 @@ def builder():
 @pytest.fixture(scope="module")
 def wheel(builder, tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    sh(builder, ROOT / "packages/make_wheel", BUILD, folder, cwd=ROOT)
+    sh(builder, ROOT / "tools/packages/make_wheel", BUILD, folder, cwd=ROOT)
     (made,) = folder.glob("*.whl")
     return made
 

@@ -12,7 +12,8 @@ from tree import ROOT, files, text
 # Pages are prose; JSON and PNG know no comments; of the reader's cases every line and column is counted;
 # what the fuzzer found is kept as it was, and what ParaView wrote; what is packed is no text; Debian has forms of its own.
 WITHOUT_LICENCE_LINE = re.compile(r".*\.(md|json|png)|LICENSE|[.]gitignore|tests/(config|damaris)/.*\.(xml|expect)|"
-                                  r"tests/fuzz/corpus/.*|tests/catalyst/exported/.*|.*[.]gz|packages/debian/(changelog|copyright|source/format)")
+                                  r"tests/fuzz/corpus/.*|tests/catalyst/exported/.*|.*[.]gz|"
+                                  r"tools/packages/debian/(changelog|copyright|source/format)")
 # These could have one, and do not yet.
 LICENCE_LINE_TO_COME = {"server/plugins/exports.map", "tests/api/api.xml.in", "tests/cpp/cpp.xml", "tests/fortran/verbs.xml"}
 
