@@ -87,10 +87,15 @@ std::vector<std::string> names_in(int folder, const std::string& path) {
   return names;
 }
 
+// Another server may make a file in it meanwhile.
 void remove_folder(int folder, const std::string& name) {
-  for (const std::string& each : names_in(folder, name))
-    unlinkat(folder, (name + '/' + each).c_str(), 0);
-  unlinkat(folder, name.c_str(), AT_REMOVEDIR);
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    for (const std::string& each : names_in(folder, name))
+      unlinkat(folder, (name + '/' + each).c_str(), 0);
+    if (unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0) return;
+    if (errno != ENOTEMPTY && errno != EEXIST) return;
+  }
 }
 
 }  // namespace
