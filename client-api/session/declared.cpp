@@ -84,7 +84,7 @@ void LayoutTable::refuse(std::uint32_t parameter, std::int64_t value) noexcept {
 
 bool LayoutTable::is_certain(const shm::LayoutRecord& layout, Error* error) const {
   for (const auto& [parameter, value] : refused_) {
-    if (!depends_on(layout, parameter)) continue;
+    if (!depends_on(layout, parameter, true)) continue;
     const std::string name(catalogue_.text(catalogue_.parameters()[parameter].name));
     const std::string of_layout = "layout \"" + std::string(catalogue_.text(layout.name)) + "\" (" +
                                   std::string(catalogue_.text(layout.where)) + ")";
@@ -99,8 +99,8 @@ bool LayoutTable::is_certain(const shm::LayoutRecord& layout, Error* error) cons
   return true;
 }
 
-bool LayoutTable::depends_on(const shm::LayoutRecord& layout,
-                             std::uint32_t parameter) const noexcept {
+bool LayoutTable::depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter,
+                             bool with_varying) const noexcept {
   const auto uses = [&](shm::ProgramRef ref) {
     for (const ExpressionOp& op : catalogue_.program(ref)) {
       if (op.kind == ExpressionOp::parameter && op.index == parameter) return true;
@@ -108,8 +108,8 @@ bool LayoutTable::depends_on(const shm::LayoutRecord& layout,
     return false;
   };
   for (const shm::DimensionRecord& dimension : catalogue_.dimensions_of(layout)) {
-    // A varying one may be another one at any time.
-    if ((dimension.varying == 0 && uses(dimension.extent)) || uses(dimension.global)) return true;
+    const bool counts = dimension.varying == 0 || with_varying;
+    if ((counts && uses(dimension.extent)) || uses(dimension.global)) return true;
   }
   return false;
 }

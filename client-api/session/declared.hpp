@@ -96,7 +96,9 @@ class LayoutTable {
   /// it shapes has a shape until it is set to what it is.
   void refuse(std::uint32_t parameter, std::int64_t value) noexcept;
   bool is_refused(std::uint32_t parameter) const noexcept { return refused_.count(parameter) != 0; }
-  bool depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter) const noexcept;
+  /// with_varying: of the extents "?n" too, which may be others at any time.
+  bool depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter,
+                  bool with_varying = false) const noexcept;
   /// Its global extents are these, with the parameters as they are now. False: `*error` says what they are.
   bool has_global(std::uint32_t layout, const std::int64_t* extents, Error* error) const;
   /// Whether parameters give what they are to give of "?n", or why they do not.

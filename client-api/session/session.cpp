@@ -243,8 +243,8 @@ Status Session::begin_iteration(const Call& call, std::int64_t iteration) {
         call,
         {Status::ERROR_STATE, begins + "this rank has written or signalled in iteration " +
                                   std::to_string(current) +
-                                  " and not ended it: call leat_end_iteration first; nothing is "
-                                  "changed"},
+                                  " and not ended it: call it before the first leat_write of an "
+                                  "iteration, or leat_end_iteration before it; nothing is changed"},
         "");
   return jump(call, iteration);
 }

@@ -77,6 +77,15 @@ class VectorReader {
         why = "\"" + own.name + "\" is a component of another vector already: " + own.vector;
       if (!why.empty()) return context_.error(where, "vector \"" + name + "\": " + why);
     }
+    for (std::size_t i = 1; i < components.size(); ++i) {
+      const Variable& own = model_.variables[components[i]];
+      if (first.stores == own.stores && first.period == own.period) continue;
+      context_.out.warning(where, "vector \"" + name + "\": \"" + first.name + "\" and \"" +
+                                      own.name +
+                                      "\" are not kept by the same stores in the same iterations: "
+                                      "ParaView may not see it in files, scripts do");
+      break;
+    }
     for (std::size_t i = 0; i < components.size(); ++i)
       model_.variables[components[i]].vector = name + "[" + std::to_string(i) + "]";
   }

@@ -240,3 +240,26 @@ def test_means_and_reductions_over_servers_have_rows_of_true_iterations_alone(tm
         means = file["m"][:]
     windows = [[0, 1, 2], [3, 4], [5, 6]]
     assert same_bits(means.reshape(3, 2, 5), np.array([np.add.reduce(values[w].astype("f8")) / len(w) for w in windows]))
+
+
+@pytest.mark.parametrize("split", ["", ' split="every 2"'])
+def test_what_does_not_vary_alone_cuts_nothing_off_the_file_that_a_run_goes_on_in(tmp_path, split):
+    """As of a code that writes its coordinates first and then ends, since it does not find what it restarts from."""
+    text = xml('<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/><variable name="x" layout="row" '
+               'time-varying="false"/>', store=f'<store name="out" type="hdf5" append="true"{split}/>')
+
+    def go(steps, seed=7):
+        with Run(tmp_path, text) as run:
+            (rank,) = run.init()
+            assert rank.write("x", 20, seed).ok
+            for number in steps:
+                assert rank.write("a", 20, number).ok
+                rank.end()
+            run.finish()
+        return run.log()
+    go(range(3))
+    log = go([])
+    assert "cut off" not in log and "removed" not in log, log
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 1, 2] and same_bits(file["x"][:].ravel(), data(5, "<i4", 7))
+        assert all(same_bits(file["a"][number].ravel(), data(5, "<i4", number)) for number in range(3))

@@ -226,6 +226,10 @@ def test_a_page_takes_the_place_of_no_device(tmp_path):
     page = subprocess.run([BUILD / "bin/leat", "report", "run", "--html", "/dev/stdout"], cwd=tmp_path, capture_output=True, text=True,
                           timeout=LIMIT)
     assert page.stdout.startswith("<!doctype html>") and os.path.islink("/dev/stdout")
+    (tmp_path / "link.html").symlink_to("page.html")
+    for _ in range(2):  # where there is none yet, and where there is one
+        assert "made link.html" in report(tmp_path, "run", "--html", "link.html")
+        assert (tmp_path / "link.html").is_symlink() and (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     with open("/dev/full", "w") as full:
         done = subprocess.run([BUILD / "bin/leat", "report", "run"], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True,
                               timeout=LIMIT)

@@ -70,7 +70,22 @@ def test_a_block_may_have_an_extent_of_its_own_in_the_place_of_the_parameter_s(t
         run.finalize()
     with h5py.File(tmp_path / "run.h5") as file:
         assert same_bits(stored_ranks(file, "u", 0)[0], data(10, "f8", 1)) and same_bits(stored_ranks(file, "v", 0)[0], data(3, "f8", 2))
-        assert stored_ranks(file, "u", 1) == {}
+        assert len(file["u"]) == 10 and len(file["v"]) == 3
+
+
+def test_a_size_that_was_refused_for_another_layout_is_none_of_this_one(tmp_path):
+    """Else more is copied than the array has."""
+    with Run(tmp_path, xml(FIXED + '<layout name="ragged" type="double" dimensions="?n"/>'
+                           '<variable name="r" layout="ragged"/>')) as run:
+        (rank,) = run.init()
+        rank.must("write", "u", 0, 80, 1)
+        rank.must("write", "r", 0, 80, 2)
+        rank.end()
+        assert rank.call("set_int", "n", 4).status == "LEAT_ERROR_STATE"
+        answer = rank.call("write", "r", 0, 32, 3)
+        assert answer.status == "LEAT_ERROR_SHAPE" and 'leat_set_int("n", 4) was refused' in answer.error, answer
+        rank.end()
+        assert run.finalize()[0].status == "LEAT_ERROR_LOST"
 
 
 @pytest.mark.parametrize("layouts", [VARYING, RAGGED], ids=["varying", "ragged"])

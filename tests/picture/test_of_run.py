@@ -89,6 +89,20 @@ def test_the_picture_is_the_same_for_any_number_of_nodes(tmp_path, vtk):
     assert coloured(plate).mean() > 0.2, "the whole plane is there"
 
 
+DIFFERENT = '''
+import leat
+
+@leat.on_iteration()
+def draw(ds, ctx):
+    ctx.picture("slice", "T", axis="x" if ctx.is_first else "y", scope="run")
+'''
+
+
+def test_servers_that_ask_for_different_pictures_are_told_so(tmp_path):
+    log, pictures = drawn(tmp_path / "run", debians_python(), 2, DIFFERENT)
+    assert "servers of the run ask for different pictures: Wish(kind='slice', variable='T', axis='x'" in log and not pictures, log
+
+
 def test_a_server_that_dies_costs_pictures_and_nothing_else(tmp_path):
     def kill(run, iteration):
         if iteration == 1:

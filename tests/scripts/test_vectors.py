@@ -2,6 +2,7 @@
 """<vector>: ParaView's arrays, scripts and readers have the components as one field, bit for bit."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -146,6 +147,26 @@ def test_of_particles_the_number_of_which_changes(tmp_path):
     expect_in_vtk(tmp_path / "run.h5", "P", wanted)
 
 
+def test_components_that_are_not_written_together_are_shown_alone_and_that_is_said(tmp_path):
+    """Values of one lie beside those of another only while there are as many."""
+    data = ('<layout name="n" type="double" dimensions="?"/><layout name="p" type="double" dimensions="?,3"/>'
+            '<mesh name="atoms" type="points" coordinates="x"/><variable name="x" layout="p"/>'
+            '<variable name="vx" layout="n" mesh="atoms"/><variable name="vy" layout="n" mesh="atoms"/>'
+            '<vector name="velocity" components="vx,vy"/>')
+    for name, gap in (("gap", 1), ("late", 0)):
+        arrays = {}
+        for step in range(STEPS):
+            arrays["x", step], arrays["vx", step] = random((3, 3), 5, step), random(3, 6, step)
+            if step != gap:
+                arrays["vy", step] = random(3, 7, step)
+        (tmp_path / name).mkdir()
+        log = write_arrays(tmp_path / name, xml(data), [arrays])
+        assert re.search(r'vector "velocity" is not shown( any more)?: in an iteration "vy" has not the blocks that "vx" has', log), log
+        seen = vtk("judges", tmp_path / name / "run.h5", tmp_path / name / "seen.npz")
+        for step in range(STEPS):
+            assert f"{step}/P/velocity" not in seen and same_bits(seen[f"{step}/P/vx"], arrays["vx", step])
+
+
 # Several nodes, kills, what does not fit
 
 def halves(step):
@@ -180,8 +201,8 @@ def test_a_server_that_is_killed_is_followed_by_one_that_goes_on_with_the_vector
     by_rank, wanted = of_halves()
 
     def kill(run, iteration):
-        if iteration in (0, 2):
-            os.kill(run.server(), signal.SIGKILL)
+        for server in run.servers() if iteration in (0, 2) else ():
+            os.kill(server, signal.SIGKILL)
     log = write_arrays(tmp_path, xml(HALF), by_rank, after=kill)
     assert "has taken over" in log, log
     expect_in_vtk(tmp_path / "run.h5", "C", wanted)

@@ -44,9 +44,10 @@ def _answer(options):
 
 
 def _write(path, text):
-    """Whole, or not at all."""
-    is_device = os.path.exists(path) and not os.path.isfile(path)
-    part = path if is_device else f"{path}.{os.getpid()}.part"
+    """Whole, or not at all. What is no plain file is written as it is, and so is what a link leads to, as /dev/stdout: with its output in a
+    file it leads to that, and the link must stay."""
+    is_in_place = os.path.islink(path) or (os.path.exists(path) and not os.path.isfile(path))
+    part = path if is_in_place else f"{path}.{os.getpid()}.part"
     try:
         with open(part, "w", encoding="utf-8") as file:
             file.write(text)

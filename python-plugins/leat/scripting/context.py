@@ -14,6 +14,7 @@ from . import (
 )
 from .declare import node_of
 
+_MOST_SENT = 1 << 24  # pixels of a picture
 _MOST_NAME = 200  # bytes: with the iteration, the node and an ending it is a file's name still
 _KINDS = {"int": numbers.Integral, "double": numbers.Real, "string": str}
 
@@ -102,12 +103,14 @@ class Context:
         good_name("picture", name)
         if name in self._pictures:
             raise ValueError(f'ctx.picture: "{name}" was drawn already in iteration {self.iteration}: say name="..."')
-        wish = Wish(kind, variable, axis, at, values, color_by, range, colors, camera, size, edges, radius)
+        wish = Wish(kind, variable, axis, at, values, color_by, range, colors, camera, size, edges, radius, name)
         wish.check()
         if scope not in ("node", "run"):
             raise ValueError(f'ctx.picture(scope={scope!r}): "node" or "run" is expected')
         if scope == "run" and kind == "volume":
             raise ValueError('ctx.picture("volume", scope="run"): what is seen through cannot be put together of pixels; draw a "contour"')
+        if scope == "run" and wish.size[0] * wish.size[1] > _MOST_SENT:
+            raise ValueError(f'size={size!r} with scope="run": servers send each other {_MOST_SENT // 2**20} Mi pixels at most')
         if scope == "run":
             self._expect_call("picture(..., scope=\"run\")")
             png = self._services.draw_of_run(wish, self._iteration, self.gather, self._services.place())

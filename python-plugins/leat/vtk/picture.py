@@ -42,18 +42,26 @@ def draw_of_run(wish, iteration, gather, place):
     place: servers, is_first. The title says how many servers gave nothing."""
     variables, mesh = variables_and_mesh(wish, iteration.model)
     names = list(map(array_name, variables))
-    pieces, why = None, ""
+    pieces, lacks, why = None, "", ""
     try:
         pieces = Pieces(_grid(variables, mesh, iteration), names)
-    except (LookupError, ValueError) as error:
+    except LookupError as error:  # others may have it
+        lacks = str(error.args[0])
+    except ValueError as error:
         why = str(error)
-    all_told = gather({"why": why, **(Facts.of(pieces, names).words() if pieces and pieces.parts else {})})
+    has_some = pieces is not None and bool(pieces.parts)
+    all_told = gather({"wish": repr(wish), "lacks": lacks, "why": why, **(Facts.of(pieces, names).words() if has_some else {})})
+    if unlike := [each["wish"] for each in all_told if each["wish"] != all_told[0]["wish"]]:
+        raise ValueError(f"servers of the run ask for different pictures: {all_told[0]['wish']} and {unlike[0]}. All make the same calls in "
+                         "the same order")
     if whys := [each["why"] for each in all_told if each["why"]]:
         raise ValueError(whys[0])
     told = [each for each in all_told if "low" in each]
+    if not told and all(each["lacks"] for each in all_told):
+        raise LookupError(lacks)
     if not told:
         return None
-    drawing = _Drawing(wish, iteration, mesh, variables, pieces if pieces.parts else None, Facts.of_all(told))
+    drawing = _Drawing(wish, iteration, mesh, variables, pieces if has_some else None, Facts.of_all(told))
     if not drawing.is_hit:
         raise ValueError(drawing.miss())
     return drawing.png_of_run(gather, place)

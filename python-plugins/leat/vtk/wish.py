@@ -28,6 +28,7 @@ class Wish:
     size: tuple = (800, 600)
     edges: bool = False
     radius: float = None
+    name: str = ""  # of the picture
 
     def check(self):
         """ValueError or TypeError, before any VTK is needed."""

@@ -211,6 +211,8 @@ void compare_methods(hid_t file, const leat_run& run, Differences* to) {
     };
     if (!differs("cell_methods", variable.cell_methods, "what its values are"))
       differs("leat_definition", variable.definition, "how it is made");
+    if (!text_attribute(dataset, "leat_vector", "").empty() && *variable.vector)
+      differs("leat_vector", variable.vector, "of which vector it is which component");
   }
 }
 

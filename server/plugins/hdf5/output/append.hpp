@@ -28,4 +28,9 @@ std::string refusal(const std::string& path, const std::vector<std::string>& dif
 std::string changed_constant(const StoredIteration& stored, const leat_variable& variable,
                              const std::vector<const leat_block*>& blocks);
 
+/// Whether the iteration has nothing but what does not vary in time, and the file at `path` has that to the last bit: with such a one no
+/// run begins to go on in the file, so nothing of it is cut off.
+bool has_known_constants_alone(const std::string& path, const leat_run& run,
+                               const leat_iteration_data& data);
+
 }  // namespace leat::hdf5

@@ -284,6 +284,7 @@ void SplitStore::finish_others() {
 void SplitStore::iteration(const leat_iteration_data& data) {
   if (stored_before_.count(data.iteration) > 0) return;
   be_quiet();
+  if (awaits_first_ && has_known_constants_alone(found_.back().path, run_, data)) return;
   if (awaits_first_) begin_to_append(data.iteration, &data);
   const std::optional<model::SplitPeriod> period = period_of(data);
   if (period && period->begin > now_) begin(*period);

@@ -171,6 +171,7 @@ Store::~Store() = default;
 
 void Store::iteration(const leat_iteration_data& data) {
   be_quiet();
+  if (awaits_first_ && has_known_constants_alone(output_.path(), run_, data)) return;
   if (awaits_first_) begin_to_append(data.iteration, &data);
   shapes_.look_at(data);
   if (has(open_->stored_before, data.iteration)) return;

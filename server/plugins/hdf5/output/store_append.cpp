@@ -51,6 +51,25 @@ std::string compression_in(const leat_run& run) {
 
 }  // namespace
 
+bool has_known_constants_alone(const std::string& path, const leat_run& run,
+                               const leat_iteration_data& data) {
+  for (std::uint64_t i = 0; i < data.block_count; ++i) {
+    if (leat_variable_at(&run, leat_block_at(&data, i)->variable)->time_varying) return false;
+  }
+  if (data.block_count == 0) return false;
+  const Id file = open_of_leat(path);
+  StoredRows stored(file, run);
+  for (const SoundBlocks& blocks : sound_of(run, by_variable_of(data, places_of(run)))) {
+    const leat_variable& variable = *leat_variable_at(&run, blocks.variable);
+    if (blocks.list.empty()) continue;
+    if (!is_dataset(file, variable.name) ||
+        !changed_constant(*stored.constant(blocks.variable, blocks.list), variable, blocks.list)
+             .empty())
+      return false;
+  }
+  return true;
+}
+
 // Others go on in their parts when all can.
 void Store::begin_as_earlier() {
   if (output_.view().empty()) return expect_same_model();

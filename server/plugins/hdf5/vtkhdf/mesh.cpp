@@ -150,6 +150,9 @@ void Mesh::show_array(std::uint32_t number, const std::vector<Field>& fields,
   std::string group;
   Known known;
   known.array = array_for(fields, &group);
+  if (const std::string why = is_vector(number) ? known.array->why_invalid(steps, 0) : "";
+      !why.empty())
+    throw std::runtime_error(why);
   const std::string name = is_vector(number) ? array_name(target_.run, vector(number).name)
                                              : array_name(target_.run, number);
   known.path = path(group + "/" + name);
@@ -281,6 +284,21 @@ std::optional<hsize_t> ElementArray::place(hsize_t row) {
   }
   list_.need(mine.first + mine.total());
   return mine.first;
+}
+
+std::string ElementArray::why_invalid(const std::vector<Step>& steps, hsize_t first) {
+  for (hsize_t step = first; elements_.size() > 1 && step < steps.size(); ++step) {
+    const Elements::Row one = elements_.front().at(steps[step].row);
+    for (Elements& each : elements_) {
+      const Elements::Row other = each.at(steps[step].row);
+      if (other.matches(one) && other.first == one.first) continue;
+      return "in an iteration \"" + each.field().path() + "\" has not the blocks that \"" +
+             elements_.front().field().path() +
+             "\" has: from there on they do not lie beside each other. Write all of its components "
+             "in the same iterations";
+    }
+  }
+  return "";
 }
 
 FlatList list_of_points(const Target& target, const std::vector<Elements>& coordinates) {

@@ -177,6 +177,8 @@ class ElementArray : public Array {
   ElementArray(const Target& target, const std::vector<Field>& fields, Wanted wanted, void* mesh);
   bool is_at(hsize_t row) override;
   std::optional<hsize_t> place(hsize_t row) override;
+  /// Of a vector: its components lie beside each other only as long as all have the same elements in each iteration.
+  std::string why_invalid(const std::vector<Step>& steps, hsize_t first) override;
   bool show(const std::string& path) override { return list_.show(path); }
   hsize_t begin() const override { return list_.begin(); }
   void finish(const std::string& path) override { list_.finish(path); }
