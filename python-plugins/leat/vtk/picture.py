@@ -52,8 +52,8 @@ def draw_of_run(wish, iteration, gather, place):
     has_some = pieces is not None and bool(pieces.parts)
     all_told = gather({"wish": repr(wish), "lacks": lacks, "why": why, **(Facts.of(pieces, names).words() if has_some else {})})
     if unlike := [each["wish"] for each in all_told if each["wish"] != all_told[0]["wish"]]:
-        raise ValueError(f"servers of the run ask for different pictures: {all_told[0]['wish']} and {unlike[0]}. All make the same calls in "
-                         "the same order")
+        raise ValueError(f"servers of the run ask for different pictures: {all_told[0]['wish']} and {unlike[0]}. All make the same calls "
+                         "in the same order")
     if whys := [each["why"] for each in all_told if each["why"]]:
         raise ValueError(whys[0])
     told = [each for each in all_told if "low" in each]
