@@ -89,9 +89,9 @@ int run_doctor(const DoctorOptions& options) {
     const model::ReadResult read = model::read_file(options.config);
     if (read.model) need = need_of(*read.model);
     if (!read.model && options.bundle.empty())
-      return refuse("doctor",
-                    options.config + " cannot be used: `leat check " + options.config + "` says why",
-                    kUsage);
+      return refuse(
+          "doctor",
+          options.config + " cannot be used: `leat check " + options.config + "` says why", kUsage);
   }
   if (!options.interpreter.empty()) need.interpreter = options.interpreter;
   Json facts{{"leat", LEAT_VERSION},

@@ -100,6 +100,7 @@ USES_FIELDS = {
     "server/derive/block_inputs.cpp": "blocks with other ghosts go together without them",
     "server/derive/coordinates.cpp": "coordinates have places without ghosts",
     "server/derive/neighbours.cpp": "what is beside a block is in its ghosts",
+    "lib/model/read_vectors.cpp": "components of a vector vary in time or do not, all of them",
     "lib/model/read_places.cpp": "coordinates of a range are written once",
     "lib/model/checks.cpp": "a mesh that does not move; ghosts must fit into a block",
     "client-api/session/declared.cpp": "what a block must be in the global array",
