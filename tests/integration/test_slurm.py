@@ -78,9 +78,10 @@ def stop_servers(folder):
 
 
 def expect_nothing_left(slurm, folder):
-    assert processes_in(folder) == []
+    """Slurm says that a job is over while its last processes still end."""
+    wait_for("processes of the job do not end", lambda: not processes_in(folder))
     for node in NODES:
-        assert [path for path in slurm.shared_memory(node) if path != "leat"] == [], node
+        wait_for(f"memory stays on {node}", lambda node=node: not [path for path in slurm.shared_memory(node) if path != "leat"])
 
 
 def ledgers(folder, nodes):
