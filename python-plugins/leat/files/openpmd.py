@@ -3,9 +3,7 @@
 or in the files of all nodes that a view shows.
 Exit status: 0 it is made, 1 it could not be."""
 import argparse
-import json
 import os
-import secrets
 
 from . import reading, sidecar
 from .reading import CannotRead, text_of
@@ -16,14 +14,7 @@ _MARK = "leat_openpmd_of"
 
 
 def main():
-    options = _parser().parse_args()
-    made = options.output or sidecar.beside(options.file, ".openpmd.h5")
-    temporary = sidecar.temporary_of(made, secrets.token_hex(8))
-
-    def damaged(ended):
-        sidecar.remove(temporary)
-        return f"{options.file}: {ended}: it is damaged; `leat ls` says where"
-    return _COMMAND.run(lambda: _COMMAND.of_file(options.file, lambda: _make(options, made, temporary)), damaged)
+    return sidecar.made_by(_COMMAND, _parser().parse_args(), ".openpmd.h5", _make)
 
 
 def _parser():
@@ -55,22 +46,12 @@ def _make(options, made, temporary):
     if plan.is_empty:
         raise CannotRead(f"{options.file} has nothing that openPMD can show" + "".join(f"\n  without {what}" for what in left_out))
     name = os.path.basename(options.file)
-    if os.path.lexists(made) and not _is_of(made, name):
-        raise CannotRead(f"{made} is there, and is not what this command has made of {name}: move it away, or give another name with -o")
+    sidecar.expect_free(made, options.file, lambda: _is_of(made, name))
     sidecar.remove_old_parts(made)
     source = os.path.relpath(options.file, os.path.dirname(os.path.abspath(made)))
     _replace(made, temporary, lambda file: _write(file, plan, source, {**head, _MARK: name}))
-    return _say(options, made, plan, left_out)
-
-
-def _say(options, made, plan, left_out):
-    if options.json:
-        print(json.dumps({"iterations": len(plan.iterations), "left_out": left_out, "openpmd": made}, ensure_ascii=False))
-        return 0
-    print(f"{made}: {len(plan.iterations)} iteration{'s' * (len(plan.iterations) != 1)}")
-    for what in left_out:
-        print(f"  without {what}")
-    return 0
+    return sidecar.say(options, {"iterations": len(plan.iterations), "openpmd": made},
+                       f"{made}: {sidecar.counted(len(plan.iterations), 'iteration')}", left_out)
 
 
 def _is_of(path, name):

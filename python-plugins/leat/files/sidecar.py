@@ -2,7 +2,9 @@
 """Files that commands make of the file of a run, beside it or elsewhere. Each comes in one step, so that readers always find a whole one,
 and replaces only an older one that was made of the same file."""
 import glob
+import json
 import os
+import secrets
 import time
 
 from .reading import CannotRead
@@ -18,6 +20,35 @@ def temporary_of(sidecar, mark):
     """The name that it has until it is whole. mark: no other maker of the same one has it."""
     folder, name = os.path.split(sidecar)
     return os.path.join(folder, f".{name}.{mark}.part")
+
+
+def made_by(command, options, ending, make):
+    """The exit status of a command that makes one of options.file, at options.output or beside it: make(options, made, temporary)."""
+    made = options.output or beside(options.file, ending)
+    temporary = temporary_of(made, secrets.token_hex(8))
+
+    def damaged(ended):
+        remove(temporary)
+        return f"{options.file}: {ended}: it is damaged; `leat ls` says where"
+    return command.run(lambda: command.of_file(options.file, lambda: make(options, made, temporary)), damaged)
+
+
+def expect_free(made, file, is_own):
+    """is_own(): whether what is there is of the same command and file."""
+    if os.path.lexists(made) and not is_own():
+        raise CannotRead(f"{made} is there, and is not what this command has made of {os.path.basename(file)}: move it away, or give another "
+                         "name with -o")
+
+
+def say(options, facts, line, left_out):
+    """facts as JSON where that is asked for, else the line, and what was left out. Returns the exit status."""
+    print(json.dumps({**facts, "left_out": left_out}, ensure_ascii=False, sort_keys=True) if options.json else
+          "\n  without ".join([line, *left_out]))
+    return 0
+
+
+def counted(number, what):
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def remove(path):

@@ -5,7 +5,6 @@ Exit status: 0 they are made, 1 they could not be."""
 import argparse
 import json
 import os
-import secrets
 
 from . import reading, sidecar
 from .reading import CannotRead
@@ -15,14 +14,7 @@ _COMMAND = reading.Command("zarr")
 
 
 def main():
-    options = _parser().parse_args()
-    made = options.output or sidecar.beside(options.file, ".json")
-    temporary = sidecar.temporary_of(made, secrets.token_hex(8))
-
-    def damaged(ended):
-        sidecar.remove(temporary)
-        return f"{options.file}: {ended}: it is damaged; `leat ls` says where"
-    return _COMMAND.run(lambda: _COMMAND.of_file(options.file, lambda: _make(options, made, temporary)), damaged)
+    return sidecar.made_by(_COMMAND, _parser().parse_args(), ".json", _make)
 
 
 def _parser():
@@ -49,22 +41,10 @@ def _make(options, made, temporary):
     if not found.variables:
         raise CannotRead(f"{options.file} has nothing that Zarr can show" + "".join(f"\n  without {what}" for what in found.left_out))
     head = f'{{"leat": {json.dumps("references of " + os.path.basename(options.file))}, '
-    if os.path.lexists(made) and not sidecar.begins_with(made, head):
-        raise CannotRead(f"{made} is there, and is not what this command has made of {os.path.basename(options.file)}: move it away, or "
-                         "give another name with -o")
+    sidecar.expect_free(made, options.file, lambda: sidecar.begins_with(made, head))
     sidecar.remove_old_parts(made)
     folder = os.path.dirname(os.path.abspath(made))
     named = os.path.abspath if options.absolute else lambda path: os.path.relpath(path, folder)
     sidecar.replace(made, temporary, found.parts(head, named))
-    return _say(options, made, found)
-
-
-def _say(options, made, found):
-    if options.json:
-        print(json.dumps({"left_out": found.left_out, "pieces": found.count, "references": made, "variables": len(found.variables)},
-                         ensure_ascii=False))
-        return 0
-    print(f"{made}: {len(found.variables)} variable{'s' * (len(found.variables) != 1)}, {found.count} piece{'s' * (found.count != 1)}")
-    for what in found.left_out:
-        print(f"  without {what}")
-    return 0
+    line = f"{made}: {sidecar.counted(len(found.variables), 'variable')}, {sidecar.counted(found.count, 'piece')}"
+    return sidecar.say(options, {"pieces": found.count, "references": made, "variables": len(found.variables)}, line, found.left_out)

@@ -151,6 +151,14 @@ std::optional<Field> field_in(const Target& target, std::uint32_t number) {
   return field;
 }
 
+std::string why_not_as_begun(const Target& target, const std::vector<Field>& fields) {
+  std::string why;
+  for (const Field& each : fields) {
+    if (why.empty()) why = why_not_as_begun(target, each);
+  }
+  return why;
+}
+
 std::string why_not_as_begun(const Target& target, const Field& field) {
   if (!field.variable->has_global && !block_table_of(target.values, field.path()).empty())
     return "it has many blocks now, and no global shape";

@@ -46,6 +46,8 @@ std::optional<Field> field_in(const Target& target, std::uint32_t number);
 
 /// "", or why a field of one array for each iteration is none of this shape any more.
 std::string why_not_as_begun(const Target& target, const Field& field);
+/// The same of several: of the first one that is not.
+std::string why_not_as_begun(const Target& target, const std::vector<Field>& fields);
 
 /// A <vector> of the XML, with two or three of the run's variables.
 struct Vector {

@@ -67,11 +67,7 @@ class ImageVector : public Array {
       : target_(target), fields_(fields) {}
 
   std::string why_invalid(const std::vector<Step>&, hsize_t) override {
-    std::string why;
-    for (const Field& each : fields_) {
-      if (why.empty()) why = why_not_as_begun(target_, each);
-    }
-    return why;
+    return why_not_as_begun(target_, fields_);
   }
 
   std::optional<hsize_t> place(hsize_t row) override { return varies() ? row : 0; }
