@@ -36,8 +36,8 @@ def made_by(command, options, ending, make):
 def expect_free(made, file, is_own):
     """is_own(): whether what is there is of the same command and file."""
     if os.path.lexists(made) and not is_own():
-        raise CannotRead(f"{made} is there, and is not what this command has made of {os.path.basename(file)}: move it away, or give another "
-                         "name with -o")
+        raise CannotRead(f"{made} is there, and is not what this command has made of {os.path.basename(file)}: move it away, or give "
+                         "another name with -o")
 
 
 def say(options, facts, line, left_out):
