@@ -235,13 +235,22 @@ void Rounds::merge(const Round& round, Open* open) const {
   open->beside.push_back(std::move(merged));
 }
 
+// What some of them contributed to rounds up to this one may have been left behind where it came by.
+std::int64_t Rounds::over_of(const Open& open, const RankSet& ranks) {
+  for (auto each = open.delayed.rbegin(); each != open.delayed.rend(); ++each)
+    if (each->second.overlaps(ranks)) return each->first;
+  return INT64_MIN;
+}
+
 void Rounds::send_on(const Round& round, Open* open, std::vector<Partial>* all) const {
   if (!open->is_merged) merge(round, open);
   RankSet passed = open->ranks() - open->covered - open->told;
   if (!passed.empty()) {
     open->told += passed;
     if (open->beside.empty()) open->beside.push_back({round, -1, {}, {}, INT64_MIN, {}});
-    open->beside.front().passed = std::move(passed);
+    Partial& front = open->beside.front();
+    front.over = std::max(front.over, over_of(*open, passed));
+    front.passed = std::move(passed);
   }
   send(open->beside, all);
   std::move(open->beside.begin(), open->beside.end(), std::back_inserter(open->sent));

@@ -101,6 +101,7 @@ class Rounds {
   Place first_of(std::uint64_t channel) { return open_.lower_bound({channel, INT64_MIN}); }
   Place end_of(std::uint64_t channel) { return open_.upper_bound({channel, INT64_MAX}); }
   void merge(const Round& round, Open* open) const;
+  static std::int64_t over_of(const Open& open, const RankSet& ranks);
   void send_on(const Round& round, Open* open, std::vector<Partial>* all) const;
   void send(const std::vector<Partial>& some, std::vector<Partial>* all) const;
   static std::vector<const Partial*> all_of(const Open& open);

@@ -115,6 +115,24 @@ TEST(Rounds, OfAServerInTheTreeAreSentOnInTheirOrderAndSayWhoSkipsThem) {
   EXPECT_EQ(ready[1].passed, RankSet(4));
 }
 
+// Else a root to which it is not over takes its contribution for nothing.
+TEST(Rounds, AreSaidToBeSkippedWithWhatIsOverWhereThatCameFrom) {
+  Rounds rounds(1, 10);
+  rounds.contribute({0, 7}, {});
+  rounds.add({{0, 7}, 4, RankSet(4), {}, INT64_MIN, {}}, true);
+  EXPECT_EQ(rounds.take_ready(RankSet(4)).size(), 1U);
+  rounds.add({{0, 7}, 4, {}, RankSet(9), 3, {}}, true);  // 3 is over at 4, which 9 contributed to
+  const std::vector<Partial> ready = rounds.take_ready(RankSet(4));
+  ASSERT_EQ(ready.size(), 1U);
+  EXPECT_EQ(ready[0].passed, RankSet(9));
+  Rounds root(0, 10);
+  root.contribute({0, 3}, {});
+  root.add(ready[0], true);
+  EXPECT_TRUE(root.take_complete(RankSet(0) + RankSet(9)).empty());
+  root.add({{0, 3}, 9, RankSet(9), {}, INT64_MIN, {}}, true);
+  ASSERT_EQ(root.take_complete(RankSet(0) + RankSet(9)).size(), 1U);
+}
+
 TEST(Rounds, ChannelsThatEndedAreForgotten) {
   Rounds rounds(0, 10);
   for (std::uint64_t channel = 0; channel < 100; ++channel) {
