@@ -208,7 +208,8 @@ LEAT_API int64_t leat_iteration(void);
  * behind leat_init. All ranks give the same number; where they do not, a warning says so, and iterations that only some ranks
  * have hold what those write. What is before it is no loss, and nothing waits for it. With append="true" of a <store> the
  * output of the run before goes on in the same file: docs/how-to/restart.md.
- * Once, and before anything of this rank was written, signalled or ended; 0 is allowed.
+ * Once, and before anything of this rank was written, signalled or ended, but for variables with time-varying="false": those are
+ * of this iteration then. 0 is allowed.
  * Errors: ARGUMENT (below 0, or above 2147483646), STATE (too late, nothing is changed), TIMEOUT (the server takes nothing
  * now; the number holds, and it is told as soon as it does), SERVER. */
 LEAT_API leat_status leat_start_at(int64_t iteration);
@@ -216,10 +217,11 @@ LEAT_API leat_status leat_start_at(int64_t iteration);
 /* Optional: the iteration that begins now has this number, the step of the code itself, instead of the one after the last. Files,
  * scripts, the ledger and the log have the code's numbers then; numbers that are left out cost nothing, and are no loss. `every` of
  * the XML counts numbers: every="10" takes those that 10 divides. All ranks give the same number; where they do not, a warning says
- * so. Before anything of the iteration is written or signalled; values of parameters may be set before. The first call may come
- * instead of leat_start_at. Errors: ARGUMENT (below 0, or above 2147483646), STATE (the number is less than that of the current
- * iteration, or something was written since leat_end_iteration; nothing is changed), TIMEOUT (the server takes nothing now; the
- * number holds, and it is told as soon as it does), SERVER. */
+ * so. Before anything of the iteration is written or signalled; values of parameters may be set before, and, before the first of
+ * these calls, variables with time-varying="false" be written. The first call may come instead of leat_start_at. Errors: ARGUMENT
+ * (below 0, or above 2147483646), STATE (the number is less than that of the current iteration, or something was written since
+ * leat_end_iteration; nothing is changed), TIMEOUT (the server takes nothing now; the number holds, and it is told as soon as it
+ * does), SERVER. */
 LEAT_API leat_status leat_begin_iteration(int64_t iteration);
 
 /* How many blocks of the variable this rank has handed over in its current iteration; one that was written again counts once.

@@ -76,7 +76,7 @@ inline Status BlockWriter::reserve(const Call& call, std::uint32_t variable, std
     return Status::OK;
   }
   const BlockShape shape = known;  // another thread may change it while this one waits
-  Status status = await_memory(call, channel_.budget(), shape.bytes, offset);
+  Status status = await_memory(call, channel_.budget(), variable, shape.bytes, offset);
   if (status == Status::OK) begin_block(*offset, variable, block, shape);
   if (status != Status::OK && status != Status::DROPPED)
     status = lose_for(call, status, variable, shape.bytes);
@@ -84,12 +84,13 @@ inline Status BlockWriter::reserve(const Call& call, std::uint32_t variable, std
 }
 
 [[gnu::noinline]] Status BlockWriter::await_memory(const Call& call, WaitBudget budget,
-                                                   std::uint64_t bytes, std::uint64_t* offset) {
+                                                   std::uint32_t variable, std::uint64_t bytes,
+                                                   std::uint64_t* offset) {
   const InsideTime time(channel_, shm::SpanKind::buffer);
   const std::int64_t iteration = channel_.iteration();
   Status status = channel_.reserve(call.lock, budget, bytes, iteration, offset);
   if (status == Status::ERROR_FULL && drops_iterations_ && iteration == channel_.iteration()) {
-    wrote_since_end_ = true;  // so that leat_finalize ends it, which says the same once more
+    note_write(variable);  // so that leat_finalize ends it, which says the same once more
     status = channel_.drop(iteration);
   }
   return status;
@@ -134,7 +135,7 @@ void BlockWriter::add_checksum(const Call& call, std::uint64_t offset) noexcept 
   WaitBudget budget = channel_.budget();
   const Status status = channel_.push_block(call.lock, budget, offset, begun_ns);
   if (status != Status::OK) channel_.memory().give_back(offset);
-  wrote_since_end_ = wrote_since_end_ || status == Status::OK || drops_iterations_;
+  if (status == Status::OK || drops_iterations_) note_write(variable);
   if (status == Status::ERROR_FULL && drops_iterations_) return channel_.drop(channel_.iteration());
   if (status != Status::OK) return lose_for(call, status, variable, data_bytes);
   return unless_dropped(status);
@@ -246,7 +247,7 @@ Status BlockWriter::alloc_as(const Call& call, std::uint32_t variable, std::uint
   const WaitBudget budget = drops_iterations_ ? channel_.budget() : WaitBudget(kPatienceNs);
   const Status status = channel_.reserve_at_once(shape.bytes, &offset)
                             ? Status::OK
-                            : await_memory(call, budget, shape.bytes, &offset);
+                            : await_memory(call, budget, variable, shape.bytes, &offset);
   if (status == Status::ERROR_FULL && channel_.memory().requests().refusal().in_use == 0)
     return Status::ERROR_TIMEOUT;
   if (status == Status::DROPPED) return status;

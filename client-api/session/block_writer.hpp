@@ -68,7 +68,13 @@ class BlockWriter {
 
   /// Something was handed over, or left out, since the iteration began.
   bool wrote_since_end() const noexcept { return wrote_since_end_; }
-  void begin_iteration() noexcept { wrote_since_end_ = false; }
+  /// Some of it varies in time.
+  bool wrote_varying() const noexcept { return wrote_varying_; }
+  /// `has_constants`: what was written before, which does not vary in time, is of this iteration.
+  void begin_iteration(bool has_constants) noexcept {
+    wrote_since_end_ = has_constants;
+    wrote_varying_ = false;
+  }
 
  private:
   /// The shape of a block; null, with the status of the call, when there is none.
@@ -86,8 +92,8 @@ class BlockWriter {
   /// it waits.
   Status reserve(const Call& call, std::uint32_t variable, std::uint32_t block,
                  const BlockShape& known, std::uint64_t* offset);
-  Status await_memory(const Call& call, os::WaitBudget budget, std::uint64_t bytes,
-                      std::uint64_t* offset);
+  Status await_memory(const Call& call, os::WaitBudget budget, std::uint32_t variable,
+                      std::uint64_t bytes, std::uint64_t* offset);
   void begin_block(std::uint64_t offset, std::uint32_t variable, std::uint32_t block,
                    const BlockShape& shape) noexcept;
   /// Copies into the block at `offset`, with its checksum where the XML asks for one. Needs no
@@ -102,8 +108,12 @@ class BlockWriter {
       if (status != Status::OK) return status;
     }
     state.handed_over_in = channel_.iteration();
-    wrote_since_end_ = true;
+    note_write(variable);
     return Status::OK;
+  }
+  void note_write(std::uint32_t variable) noexcept {
+    wrote_since_end_ = true;
+    wrote_varying_ = wrote_varying_ || !variables_.is_constant(variable);
   }
   Status await_push(const Call& call, std::uint32_t variable, std::uint64_t offset,
                     std::int64_t begun_ns);
@@ -120,7 +130,7 @@ class BlockWriter {
   BlockNames names_;
   const bool checksums_;
   const bool drops_iterations_;  // as when-full says
-  bool wrote_since_end_ = false;
+  bool wrote_since_end_ = false, wrote_varying_ = false;
 };
 
 }  // namespace leat::client

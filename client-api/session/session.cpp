@@ -58,9 +58,9 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
   enter(0);
 }
 
-void Session::enter(std::int64_t iteration) {
+void Session::enter(std::int64_t iteration, bool has_constants) {
   channel_.enter(iteration);
-  blocks_.begin_iteration();
+  blocks_.begin_iteration(has_constants);
   signals_.begin_iteration();
   undeclared_.begin_iteration();
   parameters_.enter(iteration);
@@ -211,14 +211,14 @@ Status Session::expect_number(const Call& call, const char* what, std::int64_t i
 Status Session::start_at(const Call& call, std::int64_t iteration) {
   const Status status = expect_number(call, "the first iteration", iteration);
   if (status != Status::OK) return status;
-  if (has_begun_ || has_anything()) {
+  if (has_chosen_first()) {
     return failures_.complain(
         call,
         {Status::ERROR_STATE,
          "this rank has begun already, and is in iteration " +
              std::to_string(channel_.iteration()) +
-             ": call leat_start_at once, after leat_init and before the first leat_write, "
-             "leat_signal or leat_end_iteration; nothing is changed"},
+             ": call leat_start_at once, after leat_init and before the first leat_write of what "
+             "varies in time, leat_signal or leat_end_iteration; nothing is changed"},
         "");
   }
   return jump(call, iteration);
@@ -238,7 +238,7 @@ Status Session::begin_iteration(const Call& call, std::int64_t iteration) {
                                   std::to_string(current - 1) +
                                   ", and numbers only grow; nothing is changed"},
         "");
-  if (has_anything())
+  if (has_anything() && has_chosen_first())
     return failures_.complain(
         call,
         {Status::ERROR_STATE, begins + "this rank has written or signalled in iteration " +
@@ -249,9 +249,10 @@ Status Session::begin_iteration(const Call& call, std::int64_t iteration) {
   return jump(call, iteration);
 }
 
+// What was written so far does not vary in time, and comes along: the server knows that too.
 Status Session::jump(const Call& call, std::int64_t iteration) {
   has_begun_ = true;
-  if (iteration > channel_.iteration()) enter(iteration);
+  if (iteration > channel_.iteration()) enter(iteration, has_anything());
   os::WaitBudget budget = channel_.budget();
   const Status status =
       channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::start_at));

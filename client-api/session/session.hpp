@@ -141,11 +141,16 @@ class Session {
   bool has_anything() const noexcept {
     return blocks_.wrote_since_end() || signals_.any_since_end() || undeclared_.any_since_end();
   }
+  /// What was written so far keeps this rank from another first iteration: not what does not vary in time.
+  bool has_chosen_first() const noexcept {
+    return has_begun_ || blocks_.wrote_varying() || signals_.any_since_end() ||
+           undeclared_.any_since_end();
+  }
   Status expect_number(const Call& call, const char* what, std::int64_t iteration);
   /// Goes there, and says so to the server.
   Status jump(const Call& call, std::int64_t iteration);
   /// This rank is in `iteration` from now on: takes the values that are steered from it on.
-  void enter(std::int64_t iteration);
+  void enter(std::int64_t iteration, bool has_constants = false);
   bool is_automatic() const noexcept;
   /// As mode says.
   Status end(const Call& call);

@@ -30,6 +30,7 @@ VariableTable::VariableTable(const shm::Catalogue& catalogue, std::string config
     states_[i].layout = records[i].layout;
     states_[i].wanted_every = records[i].wanted_every;
     states_[i].type = static_cast<std::uint8_t>(declared(i).type());
+    states_[i].constant = (records[i].flags & shm::kConstant) != 0;
     if (is_of_ranks) variables_.emplace(states_[i].name, i);
   }
   const int bits = bits_of_guesses(records.size());

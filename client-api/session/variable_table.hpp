@@ -57,6 +57,8 @@ class VariableTable {
   }
 
   bool has(std::uint32_t variable) const noexcept { return variable < states_.size(); }
+  /// The XML says time-varying="false" of it.
+  bool is_constant(std::uint32_t variable) const noexcept { return states_[variable].constant; }
   bool wanted(std::uint32_t variable, std::int64_t iteration) const noexcept {
     const std::uint32_t every = states_[variable].wanted_every;
     return every == 1 || (every != 0 && iteration % every == 0);
@@ -134,7 +136,7 @@ class VariableTable {
     std::uint32_t layout = 0;
     std::uint32_t wanted_every = 0;  ///< 0: nobody takes it
     std::uint8_t type = 0;
-    bool written = false;
+    bool written = false, constant = false;
     BlockState first;
     std::unordered_map<std::uint32_t, BlockState> others;
   };

@@ -395,7 +395,8 @@ struct LayoutRecord {
 
 enum VariableFlags : std::uint32_t {
   kShapeMayChange = 1,  ///< parameters that shape its layout may be set after a write, too
-  kMadeByServer = 2     ///< of others: no rank writes it
+  kMadeByServer = 2,    ///< of others: no rank writes it
+  kConstant = 4         ///< time-varying="false"
 };
 
 struct VariableRecord {

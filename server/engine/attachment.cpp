@@ -10,6 +10,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/node/placement.hpp"
+#include "server/engine/beginning.hpp"
 
 namespace leat::server {
 namespace {
@@ -261,6 +262,7 @@ void Attachment::others_never_came() {
 void Attachment::forget(std::uint32_t index, bool died) {
   session_.parameters.client_gone(index, session_.iterations.current(index));
   session_.iterations.gone(index, died);
+  close_before_first(session_);
   session_.memory.client_gone(index);
 }
 

@@ -9,6 +9,11 @@
 
 namespace leat::server {
 
+void close_before_first(SessionState& session) {
+  if (session.iterations.close_before_first()) session.signals.open_next();
+  for (const Block& each : session.iterations.take_left_out()) session.memory.release(each);
+}
+
 void Beginning::of(std::uint32_t client, std::int64_t iteration) {
   if (!session_.iterations.first_of(client)) begin(client, iteration);
 }
@@ -24,9 +29,12 @@ bool Beginning::said(std::uint32_t client, std::int64_t iteration) {
 void Beginning::begin(std::uint32_t client, std::int64_t iteration) {
   if (is_said_ || iteration > 0) session_.journal.append(RankBegan{client, iteration});
   if (client == 0 && iteration > 0) session_.parameters.iteration_ended(iteration - 1);
+  const bool was_open = session_.iterations.holds(iteration);
   session_.iterations.begin_at(client, iteration);
   session_.memory.begin_at(client, iteration);
-  if (session_.iterations.forget_before_first()) session_.signals.open_next();
+  if (session_.events.is_watched() && !was_open && session_.iterations.holds(iteration))
+    session_.events.add({IterationEvent::Kind::open, iteration});
+  close_before_first(session_);
   warn_of_others(client, iteration);
 }
 

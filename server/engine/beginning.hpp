@@ -3,12 +3,16 @@
 // engine's thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "server/engine/session_state.hpp"
 
 namespace leat::server {
+
+/// Where all clients have begun, or are gone: no iteration comes before the first of all.
+void close_before_first(SessionState& session);
 
 class Beginning {
  public:
@@ -28,6 +32,10 @@ class Beginning {
   std::vector<JournalRecord> snapshot() const;
   /// The client has ended iterations: without a record it began with 0.
   void of_resumed(std::uint32_t client);
+  /// Of which iteration a block is that has this number in memory: its rank may have begun elsewhere since.
+  std::int64_t place_of(std::uint32_t client, std::int64_t iteration) const {
+    return std::max(iteration, session_.iterations.first_of(client).value_or(iteration));
+  }
 
  private:
   void begin(std::uint32_t client, std::int64_t iteration);

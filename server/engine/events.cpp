@@ -179,6 +179,13 @@ void Events::end_all_before(std::uint32_t index, std::int64_t iteration) {
   session_.memory.iteration_ended(index, iteration - 1);
 }
 
+// What does not vary in time: its client may yet say with which iteration it begins, and this is of that one then.
+bool Events::may_come_before_first(std::uint32_t index, const shm::Event& event) const {
+  const auto& variables = session_.run.model.variables;
+  return !session_.iterations.first_of(index) && event.iteration == 0 &&
+         event.subject < variables.size() && !variables[event.subject].time_varying;
+}
+
 // Sets `*error` when the block is of an iteration that it cannot be of.
 bool Events::enters(std::uint32_t index, std::int64_t iteration, std::string* error) {
   const std::int64_t current = session_.iterations.current(index);
@@ -208,7 +215,8 @@ void Events::on_block(std::uint32_t index, const shm::Event& event) {
     return refuse_block(index, event, error);
   }
   block->lease = lease;
-  if (session_.events.is_watched() && !session_.iterations.holds(event.iteration) &&
+  if (session_.events.is_watched() && session_.iterations.first_of(index) &&
+      !session_.iterations.holds(event.iteration) &&
       !session_.iterations.is_dropped(event.iteration))
     session_.events.add({IterationEvent::Kind::open, event.iteration});
   if (const std::optional<Block> replaced = session_.iterations.add(*block))
@@ -217,7 +225,8 @@ void Events::on_block(std::uint32_t index, const shm::Event& event) {
 
 std::optional<Block> Events::read(std::uint32_t index, const shm::Event& event,
                                   std::string* error) {
-  if (event.bytes < sizeof(shm::BlockHeader) || !enters(index, event.iteration, error)) return {};
+  if (event.bytes < sizeof(shm::BlockHeader)) return {};
+  if (!may_come_before_first(index, event) && !enters(index, event.iteration, error)) return {};
   return session_.clients[index].blocks().read(event, session_.clients[index].rank(), error);
 }
 

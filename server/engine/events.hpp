@@ -44,6 +44,7 @@ class Events {
   void on_signal(std::uint32_t index, const shm::Event& event);
   void on_products(std::uint32_t index, const shm::Event& event);
   void end_all_before(std::uint32_t index, std::int64_t iteration);
+  bool may_come_before_first(std::uint32_t index, const shm::Event& event) const;
   bool enters(std::uint32_t index, std::int64_t iteration, std::string* error);
 
   SessionState& session_;

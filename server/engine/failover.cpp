@@ -137,6 +137,7 @@ void Failover::take_clients() {
 void Failover::take_leases() {
   std::vector<std::vector<shm::FoundBlock>> found = adopt_leases();
   for (std::uint32_t i = 0; i < found.size(); ++i) take_blocks(i, std::move(found[i]));
+  close_before_first(session_);
 }
 
 // Blocks whose events the dead server had taken, by client.
@@ -191,7 +192,7 @@ void Failover::adopt_block(std::uint32_t client, const shm::FoundBlock& found) {
   std::optional<Block> block = read_waiting(client, event);
   if (!block) return regions.block_released(client, lease);
   block->lease = lease;
-  add(event.iteration, *block);
+  add(beginning_.place_of(client, event.iteration), *block);
 }
 
 // The memory would be another one's by now, had they come to all that want them.
@@ -215,7 +216,8 @@ void Failover::adopt_products(std::uint32_t client, const shm::Event& event, std
 // Nothing of what waits no longer.
 std::optional<Block> Failover::read_waiting(std::uint32_t client, const shm::Event& event) {
   ClientLink& link = session_.clients[client];
-  const bool waits = event.iteration > done() && !session_.dropped.has(event.iteration) &&
+  const std::int64_t iteration = beginning_.place_of(client, event.iteration);
+  const bool waits = iteration > done() && !session_.dropped.has(iteration) &&
                      event.iteration <= link.saved().iteration;
   if (!waits) return std::nullopt;
   std::string error;

@@ -264,3 +264,113 @@ def test_what_does_not_vary_alone_cuts_nothing_off_the_file_that_a_run_goes_on_i
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == [0, 1, 2] and same_bits(file["x"][:].ravel(), data(5, "<i4", 7))
         assert all(same_bits(file["a"][number].ravel(), data(5, "<i4", number)) for number in range(3))
+
+
+CONSTANT = ('<parameter name="p" type="double"/><layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
+            '<variable name="x" layout="row" time-varying="false"/>')
+
+
+def expect_constants(path, values):
+    with h5py.File(path) as file:
+        assert same_bits(file["x"][:].reshape(-1, 5), np.array([data(5, "<i4", each) for each in values]))
+
+
+@pytest.mark.parametrize("killed", ["never", "written", "one begun", "begun", "after 300"])
+@pytest.mark.parametrize("who", ["all", "one"])
+@pytest.mark.parametrize("call", ["begin", "start_at"])
+def test_what_does_not_vary_may_be_written_before_and_is_of_the_first_iteration(tmp_path, call, who, killed):
+    with Run(tmp_path, xml(CONSTANT), ranks=2) as run:
+        def kill(moment):
+            if killed == moment:
+                os.kill(run.server(), signal.SIGKILL)
+
+        a, b = run.init()
+        for rank in (a, b) if who == "all" else (a,):
+            assert rank.write("x", 20, 70 + rank.number).ok
+        kill("written")
+        a.must(call, 300)
+        kill("one begun")
+        b.must(call, 300)
+        a.must("iteration", 300)
+        kill("begun")
+        for number in (300, 400):
+            for rank in (a, b):
+                step(rank, number)
+            kill(f"after {number}")
+        run.finish()
+        log = run.log()
+    assert "begins with" not in log and "left iteration" not in log and "nothing lost" in log, log
+    assert killed != "never" or "done: 2 iterations ended, 2 stored" in log, log
+    ledger = json.loads((tmp_path / "run.ledger.json").read_text())
+    assert ledger["lost"] == 0 and not ledger["warnings"]
+    expect_rows(tmp_path / "run.h5", [300, 400])
+    expect_constants(tmp_path / "run.h5", [70, 71] if who == "all" else [70])
+
+
+def test_of_a_rank_that_dies_before_its_first_iteration_they_are_stored_too(tmp_path):
+    for order in ("dies first", "dies last"):
+        folder = tmp_path / order
+        folder.mkdir()
+        with Run(folder, xml(CONSTANT), ranks=2) as run:
+            a, b = run.init()
+            for rank in (a, b):
+                assert rank.write("x", 20, 70 + rank.number).ok
+            if order == "dies first":
+                b.kill()
+            a.must("begin", 300)
+            if order == "dies last":
+                b.kill()
+            step(a, 300)
+            step(a, 310)
+            run.finalize([a])
+            assert "begins with" not in run.log(), run.log()
+        with h5py.File(folder / "run.h5") as file:
+            assert file["iteration"][:].tolist() == [300, 310]
+            assert file["leat/iteration_complete"][:].tolist() == [0, 0]
+        expect_constants(folder / "run.h5", [70, 71])
+
+
+def test_a_run_that_goes_on_may_write_them_before_it_says_where(tmp_path):
+    """The file of the run before is not touched by an iteration 0 that there never was."""
+    text = xml(CONSTANT, store='<store name="out" type="hdf5" append="true"/>')
+    for steps in ((10, 20, 30), (20, 25, 40)):
+        with Run(tmp_path, text) as run:
+            (rank,) = run.init()
+            assert rank.write("x", 20, 7).ok
+            for number in steps:
+                step(rank, number)
+            run.finish()
+    expect_rows(tmp_path / "run.h5", [10, 20, 25, 40], ranks=1)
+    expect_constants(tmp_path / "run.h5", [7])
+
+
+def test_they_are_of_the_first_iteration_also_where_servers_are_several(tmp_path):
+    with NodesRun(tmp_path, xml(CONSTANT), [[0, 1], [2, 3]]) as run:
+        run.init()
+        for rank in run.ranks:
+            assert rank.write("x", 20, 70 + rank.number).ok
+        for rank in run.ranks:
+            rank.must("begin", 300)
+        for number in (300, 400):
+            for rank in run.ranks:
+                step(rank, number)
+        run.finish()
+    expect_rows(tmp_path / "run.h5", [300, 400], ranks=4)
+    expect_constants(tmp_path / "run.h5", [70, 71, 72, 73])
+
+
+def test_what_varies_still_keeps_a_rank_from_beginning_elsewhere(tmp_path):
+    with Run(tmp_path, xml(CONSTANT)) as run:
+        (rank,) = run.init()
+        assert rank.write("x", 20, 7).ok and rank.write("a", 20, 1).ok
+        refused = rank.call("begin", 5)
+        assert refused.status == "LEAT_ERROR_STATE" and "iteration 0" in refused.error
+        rank.end()
+        rank.must("begin", 5)
+        assert rank.write("x", 20, 8).ok
+        assert rank.call("begin", 6).status == "LEAT_ERROR_STATE"  # it is in its first iteration, or later, already
+        assert rank.write("a", 20, 2).ok
+        rank.end()
+        run.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 5]

@@ -107,6 +107,7 @@ USES_FIELDS = {
     "client-api/session/declared.hpp": "which cells of a block are read",
     "server/plugins/checkpoint/checkpoint.cpp": "the conversion to the index of a checkpoint",
     "server/state/clients/block_reader.cpp": "what a block must be in the global array",
+    "server/engine/events.cpp": "what is written once may come before the first iteration of a rank",
     "server/engine/overflow.cpp": "what is written once is not dropped",
     "server/pipeline/coverage/boxes.cpp": "ghosts are no part of a box",
     "server/pipeline/coverage/storing_check.cpp": "ghosts are not stored",

@@ -39,6 +39,26 @@ std::string place_of(const std::string& name, const model::SourceLocation& where
 // Blocks that lie on each other have other values there, or nobody knows.
 bool any_differ(const model::Layout& layout, std::span<const Block> blocks);
 
+bool is_same_box(const Block& a, const Block& b) {
+  return a.extent == b.extent && a.position == b.position;
+}
+
+// Of blocks that are the same values of the same part, as coordinates that all ranks write whole: CRC-32C of those.
+std::optional<std::uint32_t> alike_in(const model::Layout& layout, std::span<const Block> blocks) {
+  const auto has_ghosts = [](const model::Dimension& each) {
+    return each.ghost_low + each.ghost_high > 0;
+  };
+  const Block& first = blocks[0];
+  const bool are_same =
+      std::none_of(layout.dimensions.begin(), layout.dimensions.end(), has_ghosts) &&
+      std::all_of(blocks.begin(), blocks.end(), [&first](const Block& each) {
+        return each.data && is_same_box(each, first) && each.bytes == first.bytes &&
+               std::memcmp(each.data, first.data, first.bytes) == 0;
+      });
+  if (!are_same) return std::nullopt;
+  return os::crc32c(first.data, first.bytes);
+}
+
 }  // namespace
 
 HoleCheck::HoleCheck(const model::Model& model, bool from_start, bool all_ranks,
@@ -79,7 +99,14 @@ std::vector<Finding> HoleCheck::finish() {
 
 void HoleCheck::note_once(std::uint32_t variable, Blocks blocks, std::int64_t iteration) {
   Variable& state = variables_[variable];
-  state.once_differs = !state.once.empty() || any_differ(layout_of(variable), blocks);
+  const std::optional<std::uint32_t> alike = alike_in(layout_of(variable), blocks);
+  if (state.once.empty()) {
+    state.once_alike = alike;
+    state.once_differs = !alike && any_differ(layout_of(variable), blocks);
+  } else {
+    state.once_differs =
+        !alike || state.once_alike != alike || !is_same_box(blocks[0], state.once.begin()->second);
+  }
   for (const Block& block : blocks) state.once[{block.rank, block.block}] = block;
   if (state.once_since < 0) state.once_since = iteration;
 }

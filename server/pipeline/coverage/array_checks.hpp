@@ -61,9 +61,10 @@ class HoleCheck {
     std::string told_covered;                   // "" until it is said
     std::map<std::uint64_t, std::string> told;  // by the free cells, as a hash
     std::map<std::pair<std::int32_t, std::uint32_t>, Block>
-        once;                      // what came, of what is written once
-    std::int64_t once_since = -1;  // not yet judged
-    bool once_differs = false;     // blocks of it that lie on each other
+        once;                                   // what came, of what is written once
+    std::int64_t once_since = -1;               // not yet judged
+    bool once_differs = false;                  // blocks of it that lie on each other
+    std::optional<std::uint32_t> once_alike{};  // all so far are the same values of one part
   };
 
   /// `differs`: what lies on each other; nothing: not looked at yet.

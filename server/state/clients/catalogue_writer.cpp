@@ -112,7 +112,8 @@ class Tables {
 
   static std::uint32_t flags_of(const model::Model& model, const model::Variable& variable) {
     return (model.layouts[variable.layout].may_change ? shm::kShapeMayChange : 0U) |
-           (variable.derived ? shm::kMadeByServer : 0U);
+           (variable.derived ? shm::kMadeByServer : 0U) |
+           (variable.time_varying ? 0U : shm::kConstant);
   }
 
   void add(const model::Parameter& p) {

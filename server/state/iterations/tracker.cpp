@@ -145,7 +145,17 @@ const Block* IterationTracker::find(std::int64_t iteration, const Block& like) c
 
 void IterationTracker::begin_at(std::uint32_t client, std::int64_t iteration) {
   clients_[client].first = iteration;
-  if (iteration > clients_[client].current) move_to(client, iteration);
+  if (iteration <= clients_[client].current) return;
+  move_blocks(client, clients_[client].current, iteration);
+  move_to(client, iteration);
+}
+
+void IterationTracker::move_blocks(std::uint32_t client, std::int64_t from, std::int64_t to) {
+  const auto found = open_.find(from);
+  if (found == open_.end()) return;
+  const BlocksOfClient moved = std::exchange(found->second[client], {});
+  for (const Block& block : moved.blocks())
+    if (const std::optional<Block> left_out = add_to(to, block)) left_out_.push_back(*left_out);
 }
 
 std::int64_t IterationTracker::first() const noexcept {
@@ -161,10 +171,14 @@ std::int64_t IterationTracker::ended_count() const noexcept {
   return most;
 }
 
-bool IterationTracker::forget_before_first() {
+bool IterationTracker::close_before_first() {
   const std::int64_t all = first();
   if (open_.empty() || open_.begin()->first >= all || least() < all) return false;
-  open_.erase(open_.begin(), open_.lower_bound(all));
+  while (open_.begin()->first < all) {
+    for (std::uint32_t i = 0; i < clients_.size(); ++i) move_blocks(i, open_.begin()->first, all);
+    open_.erase(open_.begin());
+    if (open_.empty()) break;
+  }
   return true;
 }
 

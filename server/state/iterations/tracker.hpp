@@ -59,7 +59,7 @@ class IterationTracker {
   std::optional<std::int64_t> next() const;
   /// The client has ended all before this one already.
   void resume(std::uint32_t client, std::int64_t iteration);
-  /// The first iteration of the client has this number. Once, before anything of it came.
+  /// The first iteration of the client has this number. What came of it before does not vary in time, and is of this iteration.
   void begin_at(std::uint32_t client, std::int64_t iteration);
   /// The client's first iteration; nothing: it is not known yet.
   std::optional<std::int64_t> first_of(std::uint32_t client) const {
@@ -67,9 +67,11 @@ class IterationTracker {
   }
   /// The least of those; 0 when none is known. No client has anything before it, unless one begins there that has yet to come.
   std::int64_t first() const noexcept;
-  /// Iterations before the first one of all clients that were touched all the same, when all that are here have begun: they do
-  /// not come. True: there were some.
-  bool forget_before_first();
+  /// There is no iteration before the first one of all clients, when all that are here have begun. What clients wrote there that
+  /// have died since is of the first one. True: there was one, opened for what may happen in it.
+  bool close_before_first();
+  /// What came to be of an iteration that is left out, by begin_at() or close_before_first(): for its memory to be released.
+  std::vector<Block> take_left_out() { return std::exchange(left_out_, {}); }
   /// The client has ended this iteration, and all before it.
   void ended(std::uint32_t client, std::int64_t iteration);
   /// The client leaves out all from its current iteration on, which it has written nothing of, and is in this one.
@@ -115,6 +117,7 @@ class IterationTracker {
   using Open = std::vector<BlocksOfClient>;  // by client
 
   void move_to(std::uint32_t client, std::int64_t iteration);
+  void move_blocks(std::uint32_t client, std::int64_t from, std::int64_t to);
   void look_who_skips(std::int64_t iteration);
 
   std::vector<Client> clients_;
@@ -123,6 +126,7 @@ class IterationTracker {
   std::int64_t died_in_ = INT64_MAX;  // the first iteration that a dead client had not ended
   std::map<std::int64_t, Open> open_;
   std::set<std::int64_t> dropped_;  // that some client has yet to end
+  std::vector<Block> left_out_;     // were moved into one of those
 };
 
 // What happens to iterations, for those who watch the run: how much it was so far, and, while

@@ -149,5 +149,26 @@ TEST(DifferingOverlaps, AreFoundToTheCellAndGhostsAreNotLookedAt) {
       << found[0].text;
 }
 
+// Coordinates that all ranks write whole, in each iteration.
+TEST(HoleCheck, WhatAllWriteAlikeMayComeMoreThanOnce) {
+  model::Model model = model_of(1, false, true);
+  for (model::Dimension& each : model.layouts[0].dimensions) each.ghost_low = each.ghost_high = 0;
+  HoleCheck check(model, true);
+  const std::vector<std::int64_t> values(8, 7), others(8, 8);
+  const auto written = [](std::int64_t number, const std::vector<std::int64_t>& data) {
+    std::vector<Block> blocks;
+    for (std::int32_t rank = 0; rank < 2; ++rank) {
+      Block& made = blocks.emplace_back(block_at(0, rank, 0, kRows));
+      made.extent = {kRows, kColumns};
+      made.data = data.data();
+      made.bytes = 8 * data.size();
+    }
+    return iteration_of(number, std::move(blocks));
+  };
+  for (std::int64_t number = 0; number < 3; ++number)
+    EXPECT_TRUE(check.check(written(number, values)).empty()) << number;
+  EXPECT_FALSE(check.check(written(3, others)).empty());
+}
+
 }  // namespace
 }  // namespace leat::server

@@ -107,16 +107,44 @@ TEST(IterationTracker, ClientsMayBeginWithAnotherIterationThanTheFirst) {
   tracker.begin_at(0, 100);
   EXPECT_EQ(tracker.first(), 100);
   EXPECT_EQ(tracker.least(), 0) << "the other one may begin there";
-  EXPECT_FALSE(tracker.forget_before_first());
+  EXPECT_FALSE(tracker.close_before_first());
   tracker.begin_at(1, 100);
   EXPECT_EQ(tracker.least(), 100);
-  EXPECT_TRUE(tracker.forget_before_first());
+  EXPECT_TRUE(tracker.close_before_first());
   EXPECT_FALSE(tracker.take_complete());
   tracker.touch(100);
   tracker.ended(0, 100);
   EXPECT_FALSE(tracker.take_complete());
   tracker.ended(1, 100);
   EXPECT_EQ(tracker.take_complete()->number, 100);
+}
+
+TEST(IterationTracker, WhatCameBeforeAClientHasBegunIsOfItsFirstIteration) {
+  IterationTracker tracker(3);
+  for (std::uint32_t client = 0; client < 3; ++client) EXPECT_FALSE(tracker.add(block(client, 1)));
+  tracker.begin_at(0, 100);
+  tracker.gone(1, true);
+  EXPECT_FALSE(tracker.close_before_first()) << "the third one may begin in iteration 0";
+  tracker.begin_at(2, 100);
+  EXPECT_TRUE(tracker.close_before_first());
+  tracker.ended(0, 100);
+  tracker.ended(2, 100);
+  const auto next = tracker.take_complete();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->number, 100);
+  EXPECT_FALSE(next->complete);
+  EXPECT_EQ(next->blocks.size(), 3u) << "of the one that died too";
+  EXPECT_TRUE(tracker.empty() && tracker.take_left_out().empty());
+}
+
+TEST(IterationTracker, WhatCameBeforeIsLeftOutWithTheIterationThatItIsOf) {
+  IterationTracker tracker(1);
+  tracker.add(block(0, 1));
+  tracker.drop(7);
+  tracker.begin_at(0, 7);
+  EXPECT_TRUE(tracker.close_before_first());
+  EXPECT_EQ(tracker.take_left_out().size(), 1u);
+  EXPECT_TRUE(tracker.empty());
 }
 
 TEST(IterationTracker, AnIterationThatNobodyHasReachedCanBeDropped) {
