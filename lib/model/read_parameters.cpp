@@ -43,7 +43,8 @@ std::string expected(Parameter::Kind kind) {
              : "a double is a number like 0.5 or 1e-3";
 }
 
-void read_parameter(ReadContext& context, const XmlElement& element) {
+// One name, or several that are alike in all else.
+void read_parameters_of(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   Parameter parameter;
   attributes.read_fields(&parameter);
@@ -54,7 +55,11 @@ void read_parameter(ReadContext& context, const XmlElement& element) {
                                     "\" is no " + attributes.text("type") + ": " +
                                     expected(parameter.kind));
   }
-  add_named(context, &context.model.parameters, "parameter", std::move(parameter), attributes);
+  for (const std::string& name : split_list(parameter.name)) {
+    Parameter one = parameter;
+    one.name = name;
+    add_named(context, &context.model.parameters, "parameter", std::move(one), attributes);
+  }
 }
 
 std::vector<std::string> names_of_reals(const std::vector<Parameter>& parameters) {
@@ -65,13 +70,24 @@ std::vector<std::string> names_of_reals(const std::vector<Parameter>& parameters
   return names;
 }
 
+Parameter time_of_run(const std::string& name, const XmlElement& element) {
+  Parameter time;
+  time.name = name;
+  time.kind = Parameter::Kind::real;
+  time.where = element.where;
+  return time;
+}
+
 void read_time(ReadContext& context, const XmlElement& root) {
   const XmlElement element = only(context, root, "time");
   const Attributes attributes(context, element);
   const XmlAttribute* name = attributes.given("parameter");
   if (!name) return;
-  const std::vector<Parameter>& parameters = context.model.parameters;
+  std::vector<Parameter>& parameters = context.model.parameters;
   const std::size_t index = index_of(parameters, name->value);
+  const bool is_declared_here =
+      index == parameters.size() && nearest_name(name->value, names_of_reals(parameters)).empty();
+  if (is_declared_here) parameters.push_back(time_of_run(name->value, element));
   if (index == parameters.size() || parameters[index].kind != Parameter::Kind::real) {
     context.error(name->where, "the time is no parameter of type double: \"" + name->value + "\"" +
                                    did_you_mean(name->value, names_of_reals(parameters)));
@@ -87,7 +103,7 @@ void read_time(ReadContext& context, const XmlElement& root) {
 }  // namespace
 
 void read_parameters(ReadContext& context, const XmlElement& root) {
-  for (const XmlElement* each : all_below(root, "parameter")) read_parameter(context, *each);
+  for (const XmlElement* each : all_below(root, "parameter")) read_parameters_of(context, *each);
   read_time(context, root);
 }
 

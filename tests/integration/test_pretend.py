@@ -41,7 +41,7 @@ with_nodes = pytest.mark.skipif(not can_pretend(), reason="this system allows no
 
 def heat_xml(folder, timeout="60s"):
     folder.mkdir(exist_ok=True)
-    (folder / "heat.xml").write_text((EXAMPLE / "heat.xml").read_text().replace('timeout="60s"', f'timeout="{timeout}"'))
+    (folder / "heat.xml").write_text((EXAMPLE / "heat.xml").read_text().replace('<buffer ', f'<buffer timeout="{timeout}" '))
 
 
 def start(folder, steps, ranks=8, nodes=4, **environment):
