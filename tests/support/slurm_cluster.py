@@ -9,11 +9,10 @@ import pwd
 import re
 import socket
 import subprocess
-import time
 
+from batch_cluster import NODES, wait_for
 from leat_run import BUILD, LIMIT
 
-NODES = ("node0", "node1")
 PATH = f"{os.environ['PATH']}:/usr/sbin"
 CONFIG = """ClusterName=leat
 SlurmctldHost={host}(127.0.0.1)
@@ -44,13 +43,13 @@ KillWait=60
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 # What proctrack/cgroup of a real cluster does, without the right to make control groups: when a task has ended, all that it has
-# left in its step is killed. proctrack/linuxproc loses sight of what a dead task had started.
+# left in its step is killed. proctrack/linuxproc loses sight of what a dead task had started. Slurm may kill this script after 50 ms.
 EPILOG = """#!/bin/bash
-for process in /proc/[0-9]*; do
-  [ -O "$process" ] && [ "$(cat "$process/comm" 2>/dev/null)" = leatd ] || continue
-  variables=$(tr '\\0' '\\n' 2>/dev/null <"$process/environ")
+for process in $(grep -lx leatd /proc/[0-9]*/comm 2>/dev/null); do
+  process=${process%/comm}
+  [ -O "$process" ] || continue
   for each in "SLURM_JOB_ID=$SLURM_JOB_ID" "SLURM_STEP_ID=$SLURM_STEP_ID" "SLURMD_NODENAME=$SLURMD_NODENAME"; do
-    grep -qx "$each" <<<"$variables" || continue 2
+    grep -zqx "$each" "$process/environ" 2>/dev/null || continue 2
   done
   kill -9 "${process#/proc/}"
 done
@@ -62,14 +61,6 @@ def free_ports(count):
     with contextlib.ExitStack() as sockets:
         each = [sockets.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [one.getsockname()[1] for one in each]
-
-
-def wait_for(what, done):
-    until = time.monotonic() + 2 * LIMIT
-    while not (found := done()):
-        assert time.monotonic() < until, what
-        time.sleep(0.05)
-    return found
 
 
 class Slurm:
