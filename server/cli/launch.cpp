@@ -30,13 +30,16 @@ Result<Launcher> launcher_to_print(const LaunchOptions& options) {
 int print_launch(const LaunchOptions& options) {
   const Result<Launcher> launcher = launcher_to_print(options);
   if (!launcher) return refuse(kVerb, launcher.error().message);
-  if (options.job == "pbs" && *launcher == Launcher::slurm)
-    return refuse(kVerb, "srun starts nothing in a job of PBS; say --launcher openmpi or mpich",
+  if (!options.job.empty() && options.job != "slurm" && *launcher == Launcher::slurm) {
+    return refuse(kVerb,
+                  std::string("srun starts nothing in a job of ") +
+                      (options.job == "pbs" ? "PBS" : "Grid Engine") +
+                      "; say --launcher openmpi or mpich",
                   kUsage);
+  }
   const Result<LaunchPlan> plan = plan_launch(options, *launcher);
   if (!plan) return refuse(kVerb, plan.error().message);
-  const std::string lines = lines_of(*launcher, *plan, !options.job.empty());
-  print(options.job.empty() ? lines : job_text(options.job, *plan, lines));
+  print(options.job.empty() ? lines_of(*launcher, *plan) : job_text(options.job, *launcher, *plan));
   return kGood;
 }
 
@@ -126,8 +129,9 @@ void add_options(CLI::App& verb, LaunchOptions& options) {
               "--machine", options.machines,
               "A node described as JSON (default: this one); repeated for each kind of node")
           ->allow_extra_args(false);
-  CLI::Option* job = verb.add_option("--job", options.job, "Print a job file: slurm or pbs")
-                         ->check(CLI::IsMember({"slurm", "pbs"}));
+  CLI::Option* job =
+      verb.add_option("--job", options.job, "Print a job file: slurm, pbs or sge (Grid Engine)")
+          ->check(CLI::IsMember({"slurm", "pbs", "sge"}));
   verb.add_flag("--run", options.run, "Start it, and print nothing")->excludes(job);
   verb.add_option("--pretend-nodes", options.pretended_nodes,
                   "With --run: so many nodes, all of which are this machine (Open MPI)")
@@ -178,21 +182,44 @@ std::string pbs_text(const LaunchPlan& plan) {
          staging + "\n#PBS -l place=scatter:excl\ncd \"$PBS_O_WORKDIR\" || exit\n";
 }
 
+// submit(1) and sge_pe(5) of Grid Engine: slots of a parallel environment, all of each node. -notify: SIGUSR2 comes to all processes
+// of the job some time before SIGKILL.
+std::string grid_engine_text(const LaunchPlan& plan) {
+  return "#$ -N " + plan.simulation + "\n#$ -S /bin/bash\n#$ -cwd\n#$ -notify\n#$ -pe mpi " +
+         std::to_string((plan.nodes + plan.staging_nodes) * plan.cores) + "\n";
+}
+
+// The line that keeps its code for the end of the job: lines of staging nodes do that themselves.
+std::string keep_code(const LaunchPlan& plan) { return plan.staging_nodes == 0 ? "code=$?\n" : ""; }
+
 // When the ranks of a job step have died, Slurm kills what else is in the step: the server, with what it has not stored yet. So
 // another step on each node stores that; sbatch(1) and srun(1) of 22.05: --overlap shares the processors, srun passes SIGUSR1 on.
-std::string watched(const LaunchPlan& plan, const std::string& lines) {
+std::string watched_by_step(const LaunchPlan& plan, const std::string& lines) {
   const std::string nodes = std::to_string(plan.nodes + plan.staging_nodes);
-  const std::string keep = plan.staging_nodes == 0 ? "code=$?\n" : "";
   return "srun --nodes=" + nodes + " --ntasks=" + nodes +
          " --ntasks-per-node=1 --overlap --mpi=none --cpu-bind=none leat recover --watch &\n"
          "watch=$!\n" +
-         lines + keep + "kill -USR1 $watch\nwait\nexit $code\n";
+         lines + keep_code(plan) + "kill -USR1 $watch\nwait\nexit $code\n";
+}
+
+// When the script of a job has ended, Grid Engine kills what else is in the job: the server, with what it has not stored yet. So
+// the script waits until all is stored, whatever signals come. mpiexec.hydra would end with SIGUSR2, and `leat recover` with it.
+std::string waited_for(Launcher launcher, const LaunchPlan& plan, const std::string& lines) {
+  const std::int64_t nodes = plan.nodes + plan.staging_nodes;
+  std::vector<std::string> watch;
+  if (nodes > 1) watch = one_on_each_node(launcher, nodes);
+  watch.insert(watch.end(), {"leat", "recover", "--watch"});
+  return "trap '' USR1 USR2\n" + shell_text(watch) + " &\nwatch=$!\ntrap : USR1 USR2\n" + lines +
+         keep_code(plan) + "trap '' USR1 USR2\nkill -USR1 $watch\nwait\nexit $code\n";
 }
 
 }  // namespace
 
-std::string job_text(const std::string& batch, const LaunchPlan& plan, const std::string& lines) {
-  if (batch == "slurm") return "#!/bin/bash\n" + slurm_text(plan) + watched(plan, lines);
+std::string job_text(const std::string& batch, Launcher launcher, const LaunchPlan& plan) {
+  const std::string lines = lines_of(launcher, plan, batch);
+  if (batch == "slurm") return "#!/bin/bash\n" + slurm_text(plan) + watched_by_step(plan, lines);
+  if (batch == "sge")
+    return "#!/bin/bash\n" + grid_engine_text(plan) + waited_for(launcher, plan, lines);
   const std::string end = plan.staging_nodes == 0 ? "" : "wait\nexit $code\n";
   return "#!/bin/bash\n" + pbs_text(plan) + lines + end;
 }

@@ -321,60 +321,70 @@ std::string shell_word(const std::string& word) {
 
 namespace {
 
-// In a job of PBS the names of the nodes are in a file, each as often as it has ranks.
-std::string hosts_of_pbs(const char* part, std::int64_t nodes) {
-  return "$(uniq \"$PBS_NODEFILE\" | " + std::string(part) + " -n " + std::to_string(nodes) +
+// The command that prints the nodes of a job, one a line. In a job of PBS their names are in a file, each as often as it has ranks;
+// Grid Engine's has more words in a line, and a line for each queue of a node.
+const char* names_of_nodes(const std::string& batch) {
+  if (batch == "slurm") return "scontrol show hostnames \"$SLURM_JOB_NODELIST\"";
+  if (batch == "sge") return "cut -d ' ' -f 1 \"$PE_HOSTFILE\" | uniq";
+  return "uniq \"$PBS_NODEFILE\"";
+}
+
+std::string hosts_in_job(const std::string& batch, const char* part, std::int64_t nodes) {
+  return std::string("$(") + names_of_nodes(batch) + " | " + part + " -n " + std::to_string(nodes) +
          " | paste -s -d ,)";
 }
 
 // Where to, when there are staging nodes: else a launcher takes all that it has.
-Words where_to(Launcher launcher, const LaunchPlan& plan, bool is_job, bool is_staging) {
+Words where_to(Launcher launcher, const LaunchPlan& plan, const std::string& batch,
+               bool is_staging) {
   if (plan.staging_nodes == 0) return {};
   if (launcher == Launcher::slurm)
     return {"--relative=" + std::to_string(is_staging ? plan.nodes : 0)};
   const std::string names = is_staging ? "STAGING_NODES" : "NODES";
   const std::int64_t nodes = is_staging ? plan.staging_nodes : plan.nodes;
   return {launcher == Launcher::openmpi ? "--host" : "-hosts",
-          is_job ? hosts_of_pbs(is_staging ? "tail" : "head", nodes) : names};
+          batch.empty() ? names : hosts_in_job(batch, is_staging ? "tail" : "head", nodes)};
 }
 
 }  // namespace
 
-Words launch_words(Launcher launcher, const LaunchPlan& plan, bool is_job) {
+Words launch_words(Launcher launcher, const LaunchPlan& plan, const std::string& batch) {
   Words words = own_words(launcher, plan);
-  const Words where = where_to(launcher, plan, is_job, false);
+  const Words where = where_to(launcher, plan, batch, false);
   words.insert(words.end(), where.begin(), where.end());
   words.insert(words.end(), plan.program.begin(), plan.program.end());
   return words;
 }
 
-Words staging_words(Launcher launcher, const LaunchPlan& plan, bool is_job) {
-  if (plan.staging_nodes == 0) return {};
-  const std::string count = std::to_string(plan.staging_nodes);
-  Words words;
+Words one_on_each_node(Launcher launcher, std::int64_t nodes) {
+  const std::string count = std::to_string(nodes);
   switch (launcher) {
     case Launcher::openmpi:
-      words = {"mpirun", "-n", count, "--map-by", "ppr:1:node", "--bind-to", "none"};
-      break;
+      return {"mpirun", "-n", count, "--map-by", "ppr:1:node", "--bind-to", "none"};
     case Launcher::mpich:
-      words = {"mpiexec.hydra", "-n", count, "-ppn", "1", "-bind-to", "none"};
-      break;
+      return {"mpiexec.hydra", "-n", count, "-ppn", "1", "-bind-to", "none"};
     case Launcher::slurm:
-      words = {"srun", "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1",
-               "--cpu-bind=none"};
+      return {"srun", "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1",
+              "--cpu-bind=none"};
   }
-  const Words where = where_to(launcher, plan, is_job, true);
+  return {};
+}
+
+Words staging_words(Launcher launcher, const LaunchPlan& plan, const std::string& batch) {
+  if (plan.staging_nodes == 0) return {};
+  Words words = one_on_each_node(launcher, plan.staging_nodes);
+  const Words where = where_to(launcher, plan, batch, true);
   words.insert(words.end(), where.begin(), where.end());
   words.insert(words.end(), {"leat", "staging", plan.xml});
   return words;
 }
 
-std::string lines_of(Launcher launcher, const LaunchPlan& plan, bool is_job) {
-  const std::string line = shell_text(launch_words(launcher, plan, is_job));
+std::string lines_of(Launcher launcher, const LaunchPlan& plan, const std::string& batch) {
+  const std::string line = shell_text(launch_words(launcher, plan, batch));
   if (plan.staging_nodes == 0) return line + "\n";
   // A job ends as its simulation does: job_text() says the rest.
-  const std::string keep = is_job ? "\ncode=$?" : "", wait = is_job ? "" : "wait\n";
-  return shell_text(staging_words(launcher, plan, is_job)) + " &\n" + line + keep +
+  const std::string keep = batch.empty() ? "" : "\ncode=$?", wait = batch.empty() ? "wait\n" : "";
+  return shell_text(staging_words(launcher, plan, batch)) + " &\n" + line + keep +
          "\nleat staging " + shell_word(plan.xml) + " --end\n" + wait;
 }
 

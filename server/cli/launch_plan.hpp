@@ -22,7 +22,7 @@ struct LaunchOptions {
   std::int64_t ranks = 0, nodes = 1;
   std::string launcher;               ///< "": what there is
   std::vector<std::string> machines;  ///< one of each kind of node; none: this one
-  std::string job;                    ///< "", slurm or pbs
+  std::string job;                    ///< "", slurm, pbs or sge
   bool run = false;
   std::int64_t pretended_nodes = 0;  ///< that this machine is to be; 0: none
   std::vector<std::string> program;  ///< and its arguments
@@ -65,21 +65,25 @@ Result<InstalledLauncher> find_launcher(std::optional<Launcher> wanted);
 
 // A plan in the words of a launcher, and in those of a batch system.
 
-/// The launcher, its options, and the program with its arguments. `is_job`: as below.
+/// The launcher, its options, and the program with its arguments. `batch`: the system whose job it is in, "" for none; it knows all
+/// nodes, those of the simulation first.
 std::vector<std::string> launch_words(Launcher launcher, const LaunchPlan& plan,
-                                      bool is_job = false);
+                                      const std::string& batch = "");
 
-/// The line that starts its staging nodes; empty when it has none. `is_job`: the batch system knows all nodes by numbers, those of
-/// the simulation first.
-std::vector<std::string> staging_words(Launcher launcher, const LaunchPlan& plan, bool is_job);
+/// What starts one process on each node, with all its cores; behind it comes the program.
+std::vector<std::string> one_on_each_node(Launcher launcher, std::int64_t nodes);
+
+/// The line that starts its staging nodes; empty when it has none.
+std::vector<std::string> staging_words(Launcher launcher, const LaunchPlan& plan,
+                                       const std::string& batch);
 /// All lines, each for a shell: the one of staging nodes, which goes on beside the others, and the one of the simulation.
-std::string lines_of(Launcher launcher, const LaunchPlan& plan, bool is_job);
+std::string lines_of(Launcher launcher, const LaunchPlan& plan, const std::string& batch = "");
 
 /// As a shell reads it.
 std::string shell_text(const std::vector<std::string>& words);
 
-/// A file for `sbatch`, or (`batch` "pbs") for `qsub` of PBS Professional and OpenPBS, that asks for
+/// A file for `sbatch` of Slurm, or for `qsub` of PBS Professional and OpenPBS ("pbs") or of Grid Engine ("sge"), that asks for
 /// whole nodes and runs the lines.
-std::string job_text(const std::string& batch, const LaunchPlan& plan, const std::string& lines);
+std::string job_text(const std::string& batch, Launcher launcher, const LaunchPlan& plan);
 
 }  // namespace leat::cli

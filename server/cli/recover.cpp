@@ -123,13 +123,13 @@ class Recover {
 };
 
 // A batch system ends all processes of a job step when its ranks have died, the server among them. This process is in another
-// step. The signals that end it are taken between two looks only; so are those that a terminal or a reader of its words sends
+// step, or in one that waits for it. Grid Engine warns a job of its end by SIGUSR2. The signals that end it are taken between two looks only; so are those that a terminal or a reader of its words sends
 // when it goes away: what is in memory is worth more.
 class EndSignals {
  public:
   EndSignals() {
     sigemptyset(&set_);
-    for (const int each : {SIGTERM, SIGUSR1, SIGHUP}) sigaddset(&set_, each);
+    for (const int each : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP}) sigaddset(&set_, each);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
   }
@@ -177,10 +177,10 @@ void add_recover(CLI::App& app, int& exit_code) {
       "What a store of type hdf5 has written, the folder of a run, or the name of a "
       "session; without it all killed sessions of this node");
   const auto watch = std::make_shared<bool>(false);
-  verb->add_flag(
-          "--watch", *watch,
-          "Stay, and store what is killed from now on. SIGTERM or SIGUSR1 ends it as soon as "
-          "no session of yours is on this node. For job files")
+  verb->add_flag("--watch", *watch,
+                 "Stay, and store what is killed from now on. SIGTERM, SIGUSR1 or SIGUSR2 ends it "
+                 "as soon as "
+                 "no session of yours is on this node. For job files")
       ->excludes(file);
   verb->footer(
       "Exit codes: 0 the file is good, all is stored; 1 it is not, or a run is writing it; 2 the "

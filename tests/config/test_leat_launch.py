@@ -156,8 +156,26 @@ def test_job_files(folder):
                    'cd "$PBS_O_WORKDIR" || exit\n' + described(folder, *asked, "--launcher", "mpich"))
     assert described(folder, *asked, "--job", "slurm", "--launcher", "openmpi").endswith(
         within(described(folder, *asked, "--launcher", "openmpi")))
-    for text in (slurm, pbs):
+    for text in (slurm, pbs, grid_engine_job(folder, "openmpi"), grid_engine_job(folder, "mpich")):
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
+
+
+def grid_engine_job(folder, launcher, nodes=2):
+    return described(folder, "-n", 7 * nodes, "--nodes", nodes, "--job", "sge", "--launcher", launcher)
+
+
+@pytest.mark.parametrize(("launcher", "on_each"), [("openmpi", "mpirun -n 2 --map-by ppr:1:node --bind-to none "),
+                                                   ("mpich", "mpiexec.hydra -n 2 -ppn 1 -bind-to none ")])
+def test_job_files_of_grid_engine(folder, launcher, on_each):
+    def expected(slots, watch, line):
+        return (f"#!/bin/bash\n#$ -N heat\n#$ -S /bin/bash\n#$ -cwd\n#$ -notify\n#$ -pe mpi {slots}\ntrap '' USR1 USR2\n"
+                f"{watch}leat recover --watch &\nwatch=$!\ntrap : USR1 USR2\n{line}code=$?\ntrap '' USR1 USR2\n"
+                "kill -USR1 $watch\nwait\nexit $code\n")
+
+    line = described(folder, "-n", 14, "--nodes", 2, "--launcher", launcher)
+    assert grid_engine_job(folder, launcher) == expected(16, on_each, line)
+    line = described(folder, "-n", 7, "--launcher", launcher)
+    assert grid_engine_job(folder, launcher, nodes=1) == expected(8, "", line)
 
 
 @pytest.mark.parametrize("arguments, cores, message", [
@@ -211,8 +229,9 @@ def test_wrong_command_lines(folder):
     for arguments in (["-n", 0], [], ["-n", 1, "--nodes", 0], ["-n", 1, "--launcher", "aprun"],
                       ["-n", 1, "--job", "lsf"], ["-n", 1, "--job", "slurm", "--run"]):
         described(folder, *arguments, code=2)
-    said = described(folder, "-n", 1, "--job", "pbs", "--launcher", "slurm", code=2)
-    assert "srun starts nothing in a job of PBS" in said
+    for job, name in (("pbs", "PBS"), ("sge", "Grid Engine")):
+        said = described(folder, "-n", 1, "--job", job, "--launcher", "slurm", code=2)
+        assert f"srun starts nothing in a job of {name}; say --launcher openmpi or mpich" in said
 
 
 def program(folder, name, text):

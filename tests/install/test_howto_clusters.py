@@ -32,10 +32,10 @@ def test_leat_launch_prints_what_the_page_shows(tmp_path, line, printed):
 
 
 def test_all_job_files_are_scripts_and_those_by_hand_have_the_ranks_of_the_others():
-    assert len(EXAMPLES) == 3 and len(JOB_FILES) == 4
+    assert len(EXAMPLES) == 4 and len(JOB_FILES) == 5
     for text in JOB_FILES:
         subprocess.run(["bash", "-n"], input=re.sub(r"^    ", "", text, flags=re.M), text=True, check=True)
-    assert PAGE.count("mpirun -n 14 --map-by ppr:7:node --bind-to core ./heat heat.xml") == 3
+    assert PAGE.count("mpirun -n 14 --map-by ppr:7:node --bind-to core ./heat heat.xml") == 4
 
 
 def test_the_modules_file_leads_to_leat(tmp_path):

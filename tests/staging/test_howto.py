@@ -54,18 +54,19 @@ def test_other_launchers_have_two_lines_too(folder, launcher, staging, simulatio
     assert lines[0] == staging and lines[1].endswith(simulation) and lines[2:] == ["leat staging heat.xml --end", "wait"]
 
 
-@pytest.mark.parametrize(("job", "nodes"), [("slurm", "#SBATCH --nodes=4"), ("pbs", "select=2:ncpus=8:mpiprocs=2+2:ncpus=8:mpiprocs=1")])
+@pytest.mark.parametrize(("job", "nodes"), [("slurm", "#SBATCH --nodes=4"), ("pbs", "select=2:ncpus=8:mpiprocs=2+2:ncpus=8:mpiprocs=1"),
+                                            ("sge", "-pe mpi 32")])
 def test_a_job_asks_for_the_nodes_of_both(folder, job, nodes):
-    launcher = ["--launcher", "openmpi"] if job == "pbs" else []
+    launcher = [] if job == "slurm" else ["--launcher", "openmpi"]
     text = leat(folder, *f"launch heat.xml -n 4 --nodes 2 --machine node.json --job {job}".split(), *launcher, "--", "./heat").stdout
-    watch = "kill -USR1 $watch\n" if job == "slurm" else ""
+    watch = {"slurm": "kill -USR1 $watch\n", "pbs": "", "sge": "trap '' USR1 USR2\nkill -USR1 $watch\n"}[job]
     assert nodes in text and text.endswith(f"\ncode=$?\nleat staging heat.xml --end\n{watch}wait\nexit $code\n")
     watched = "srun --nodes=4 --ntasks=4 --ntasks-per-node=1 --overlap --mpi=none --cpu-bind=none leat recover --watch &"
     assert (watched in text) == (job == "slurm")
     checked = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=False)
     assert checked.returncode == 0, checked.stderr
-    if job == "pbs":
-        assert '--host $(uniq "$PBS_NODEFILE" | tail -n 2 | paste -s -d ,) leat staging' in text
+    names = {"slurm": "", "pbs": 'uniq "$PBS_NODEFILE"', "sge": "cut -d ' ' -f 1 \"$PE_HOSTFILE\" | uniq"}[job]
+    assert job == "slurm" or f"--host $({names} | tail -n 2 | paste -s -d ,) leat staging" in text
 
 
 def test_run_starts_one_line_and_says_so(folder):
