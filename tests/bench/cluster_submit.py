@@ -38,9 +38,10 @@ def measure(cluster, workers):
         said[server] = {"server_token": uuid.uuid4().hex, "worker": {"address": address}}
         node.lend(said[server]["server_token"], Lent(server))
     first = FirstServer(None, None, None, cluster, said)
-    chunks = [(server, name, {"kind": "box", "low": (SHAPE[0] * server, 0), "shape": SHAPE}) for name in "uv" for server in said]
+    tasks = {(f"{name}-{uuid.uuid4().hex}", server, 0): (server, name, {"kind": "box", "low": (SHAPE[0] * server, 0), "shape": SHAPE})
+             for name in "uv" for server in said}
     began = time.monotonic_ns()
-    futures = first._submit(chunks, False)
+    futures = list(first._submit(tasks, False).values())
     distributed.wait(futures)
     took = time.monotonic_ns() - began
     assert all(future.status == "finished" for future in futures)

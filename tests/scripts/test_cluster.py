@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """@leat.on_iteration(arrays="dask", scope="run"): arrays over all servers, called once, with the values that ranks wrote."""
+import re
+
 import h5py
 import numpy as np
 import pytest
@@ -55,6 +57,43 @@ def test_iterations_are_waited_for_and_none_is_left_out(tmp_path):
             run.step(i)
         run.finish()
     assert sorted(rows_of(tmp_path)) == list(range(8))
+
+
+USING = """
+    import leat
+    from dask.distributed import default_client
+
+    def chunks(dask_scheduler):
+        return sum("leat-chunk-" in str(key) for key in dask_scheduler.tasks)
+
+    @leat.on_iteration(variables=["u"], arrays="dask", scope="run")
+    def use(ds, ctx):
+        ctx.scalar("before", default_client().run_on_scheduler(chunks))
+        if ctx.iteration == 1:
+            return
+        ctx.scalar("largest", float(ds["u"].max().compute()))
+        ctx.scalar("after", default_client().run_on_scheduler(chunks))
+
+    @leat.on_iteration(variables=["u"], arrays="dask", scope="run")
+    def leave(ds, ctx):
+        if ctx.iteration == 2:
+            leave.array.max().compute()
+        leave.array = ds["u"].data
+"""
+
+
+@pytest.mark.parametrize("dask", ["Debian", "PyPI"])
+def test_the_scheduler_hears_of_chunks_when_they_are_used_and_not_after_the_call(tmp_path, dask):
+    with ClusterRun(tmp_path, [[0, 1], [2]], USING, interpreter=interpreter_with(dask), attributes='failures="10"') as run:
+        run.init()
+        for i in range(3):
+            run.step(i)
+        run.finish()
+        assert re.search('script "of_run", iteration 2: (.*\\n)+.*ExpiredError: "u" was asked for after the call', run.log()), run.log()
+        assert "serialize" not in run.log() and "1 time in 3 calls" in run.log(), run.log()
+    rows = rows_of(tmp_path)
+    assert [(row["before"], row["after"]) for row in rows.values()] == [("0", "2"), ("0", ""), ("0", "2")]
+    assert all(np.float64(rows[i]["largest"]) == whole(i, 3).max() for i in (0, 2))
 
 
 WRONG = """

@@ -40,6 +40,8 @@ class Cluster:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True, name="leat-cluster").start()
         self._scheduler = self._worker = self._client = None
+        self.has_leat, self.plans = users is None, {}  # of FirstServer
+        self.met = {}  # of RunCall: {name of a function that this process has called: what servers have said}
         self._card = self._of = None  # of the own scheduler; the id of the one that the worker is of
 
     def scheduler_card(self):
@@ -120,8 +122,8 @@ class Cluster:
                 sys.modules[module] = hidden
 
     def holds(self, prefix):
-        """The own worker has results of tasks with such keys yet."""
-        return self._worker is not None and any(str(key).startswith(prefix) for key in list(self._worker.data))
+        """The own worker has chunks of arrays with such names yet."""
+        return self._worker is not None and any(str(key).startswith(f"('{prefix}") for key in list(self._worker.data))
 
     def close_client(self):
         """Whoever waits for it, in whatever thread, waits in vain no longer: CancelledError."""

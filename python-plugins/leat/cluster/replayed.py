@@ -11,12 +11,14 @@ from .calls import FirstServer, wanted
 
 class LocalCluster:
     """Of so many workers, without a network."""
+    has_leat = True
 
     def __init__(self, nodes):
         import distributed
         self._cluster = distributed.LocalCluster(n_workers=nodes, threads_per_worker=1, processes=False, protocol="inproc://",
                                                  dashboard_address=None, memory_limit=0)
         self._client = distributed.Client(self._cluster)
+        self.plans = {}
 
     def client(self):
         return self._client

@@ -184,7 +184,7 @@ class Context:
 
     @property
     def servers(self):
-        return self._services.place().servers
+        return self._services.servers()
 
     @property
     def server(self):
@@ -213,14 +213,14 @@ class Context:
         self._expect_node("ctx.blocks")
         return self._iteration.blocks(variable, include_ghosts)
 
-    def _ask(self, what, columns):
+    def _ask(self, what, columns, meanwhile=None):
         name = self._function.declaration.name
-        outcome = self._services.reduce(name, reductions.signature_of([name, *what]), columns)
-        self.servers_missing = self._services.place().servers - outcome["gave"]
+        outcome = self._services.reduce(name, reductions.signature_of([name, *what]), columns, meanwhile)
+        self.servers_missing = self._services.servers() - outcome["gave"]
         if self.servers_missing and not self._script.said_missing:
             self._script.said_missing = True
             self._services.log("warning", f"ctx.reduce and ctx.gather in iteration {self.iteration}: {self.servers_missing} of "
-                               f"{self._services.place().servers} servers gave nothing; ctx.servers_missing tells each time, this is "
+                               f"{self._services.servers()} servers gave nothing; ctx.servers_missing tells each time, this is "
                                "said once")
         return outcome
 

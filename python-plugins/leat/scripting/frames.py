@@ -47,9 +47,12 @@ class Channel:
         data = self._receive(data_bytes)
         return None if head is None or data is None else (json.loads(bytes(head)), data)
 
-    def ask(self, head, *data):
-        """(head, data) of what leatd answers to something that it answers. Raises why it cannot be had."""
+    def ask(self, head, *data, meanwhile=None):
+        """(head, data) of what leatd answers to something that it answers. Raises why it cannot be had. meanwhile(): done before the
+        answer is taken, and may raise nothing."""
         self.send(head, *data)
+        if meanwhile:
+            meanwhile()
         answer = self.receive()
         if answer is None:
             raise ConnectionError("leatd has ended")

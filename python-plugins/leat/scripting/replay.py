@@ -102,7 +102,10 @@ class Services:
         from .reductions import OneServer
         return OneServer
 
-    def reduce(self, function, signature, columns):
+    def servers(self):
+        return self.place().servers
+
+    def reduce(self, function, signature, columns, meanwhile=None):
         return self.place()().reduce(function, signature, columns)
 
     def call_over_run(self, script, function, iteration, context):

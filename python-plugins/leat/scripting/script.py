@@ -51,9 +51,10 @@ class Function:
     def call(self, given, context):
         self.declaration.function(given, context)
 
-    def call_with(self, iteration, context):
-        """Raises what the function raises. What it was given has ended afterwards."""
-        ds, end = self.given(iteration)
+    def call_with(self, iteration, context, given=None):
+        """Raises what the function raises. What it was given has ended afterwards. given: given(iteration), where that is made already."""
+        ds, end = given or self.given(iteration)
+        given = None
         try:
             context._begin(self, ds)
             self.call(ds, context)

@@ -78,7 +78,7 @@ class Services:
     def __init__(self, channel, model, output, has_all_ranks):
         self.model, self.has_all_ranks = model, has_all_ranks
         self._channel, self._output = channel, output
-        self._place = None
+        self._place = self._servers = None
         self._painter = Painter(lambda text: self.log("warning", text), CRASH_FILE)
 
     def log(self, level, text):
@@ -90,11 +90,12 @@ class Services:
     def signal(self, event):
         self._channel.send({"kind": "signal", "event": event})
 
-    def reduce(self, function, signature, columns):
-        """See reductions.OneServer. Waits for the other servers, as long as the script's call may take."""
+    def reduce(self, function, signature, columns, meanwhile=None):
+        """See reductions.OneServer. Waits for the other servers, as long as the script's call may take. meanwhile(): done before that."""
         from .reductions import outcome_of
         told, parts = zip(*(column.words() for column in columns))
-        answer, data = self._channel.ask({"kind": "reduce", "function": function, "signature": signature, "columns": list(told)}, *parts)
+        answer, data = self._channel.ask({"kind": "reduce", "function": function, "signature": signature, "columns": list(told)}, *parts,
+                                         meanwhile=meanwhile)
         return outcome_of(answer, data, columns)
 
     def place(self):
@@ -103,6 +104,12 @@ class Services:
             answer, _ = self._channel.ask({"kind": "place"})
             self._place = types.SimpleNamespace(**{key: answer[key] for key in ("server", "servers", "is_first")})
         return self._place
+
+    def servers(self):
+        """How many the run has: the same as long as it lasts."""
+        if self._servers is None:
+            self._servers = self.place().servers
+        return self._servers
 
     def contact(self):
         """With what a cluster of all servers secures its connections, in PEM, and addresses of this node."""
