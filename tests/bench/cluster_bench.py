@@ -9,25 +9,26 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(TESTS / "support"), str(TESTS / "scripts")]
 from cluster_run import rows_of  # noqa: E402
-from leat_run import xml  # noqa: E402
-from nodes_run import NodesRun  # noqa: E402
+from leat_run import BUILD, xml  # noqa: E402
 from script_run import put  # noqa: E402
 
 ROWS, WIDTH = 128, 1024  # of doubles: 1 MiB for each server
 WARM_UP = 3  # iterations: the cluster is made in the first one
-WAIT_S = 60
 
 CALLED = """
+    import pathlib
     import time
     import leat
+    import numpy as np
     from dask.distributed import default_client
+
+    times = np.memmap(pathlib.Path(__file__).parents[1] / "times", "i8", "r+").reshape(3, -1)  # see cluster_leat.py
 
     def copied():
         from leat.cluster import node
@@ -35,9 +36,10 @@ CALLED = """
 
     @leat.on_iteration(variables=["u"], arrays="dask", scope="run")
     def called(ds, ctx):
-        ctx.scalar("at", time.monotonic_ns())
+        at = time.monotonic_ns()
         ds["u"].sum().compute()
         ctx.scalar("copied", sum(default_client().run(copied).values()))
+        times[1:, ctx.iteration] = at, time.monotonic_ns()
 """
 
 
@@ -47,46 +49,15 @@ def config(servers, python):
     return xml(data, store="", log=f'<scripts interpreter="{python}"><folder path="analysis"/></scripts><log file="log"/>')
 
 
-def await_row(folder, iteration):
-    until = time.monotonic() + WAIT_S
-    while iteration not in (rows := rows_of(folder)):
-        if time.monotonic() > until:
-            raise SystemExit(f"iteration {iteration} of {folder} is not called: {(folder / 'log').read_text()[-2000:]}")
-        time.sleep(0.02)
-    return rows[iteration]
-
-
 def to_the_call(servers, python, iterations):
-    """{"from_write_ns", "from_end_ns": [...], "copied_bytes"}; one rank for each server, all on this machine."""
-    found = {"servers": servers, "from_write_ns": [], "from_end_ns": [], "copied_bytes": 0}
+    """{"from_write_ns", "from_end_ns", "to_result_ns": [...], "copied_bytes"}; one rank for each server, all on this machine."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        put(folder, "called", CALLED.replace("\n    ", "\n"))
-        (folder / "analysis/called.py").rename(folder / "analysis/of_run.py")
-        with NodesRun(folder, config(servers, python), [[rank] for rank in range(servers)]) as run:
-            ranks = run.init()
-            for rank in ranks:
-                rank.must("set_position", "u", 0, f"{ROWS * rank.number},0")
-            for i in range(WARM_UP + iterations):
-                began = time.monotonic_ns()
-                together(ranks, lambda rank, i=i: ("write", "u", 0, 8 * ROWS * WIDTH, i))
-                ends = time.monotonic_ns()
-                together(ranks, lambda rank: ("end_iteration",))
-                row = await_row(folder, i)
-                if i >= WARM_UP:
-                    found["from_write_ns"].append(int(row["at"]) - began)
-                    found["from_end_ns"].append(int(row["at"]) - ends)
-                    found["copied_bytes"] = int(row["copied"])
-            run.finish()
-    return found
-
-
-def together(ranks, words):
-    for rank in ranks:
-        rank.start(*words(rank))
-    for rank in ranks:
-        answer = rank.result()
-        assert answer.ok, answer
+        put(folder, "of_run", CALLED)
+        (folder / "run.xml").write_text(config(servers, python))
+        told = of(sys.executable, "cluster_leat.py", servers, WARM_UP, iterations, ROWS, WIDTH, folder, BUILD / "lib/libleat.so")
+        copied = [int(row["copied"]) for row in rows_of(folder).values()]
+    return {"servers": servers, **told, "copied_bytes": max(copied)}
 
 
 def of(python, program, *words):
@@ -104,6 +75,18 @@ def python_of(name):
     return made.stdout.strip() + "/bin/python" if made.returncode == 0 else None
 
 
+def beside(ranks, newest, deisa, iterations, turns):
+    """Both take turns, since whatever else the machine does changes."""
+    ours, theirs = [], []
+    for _ in range(turns):
+        ours.append(to_the_call(ranks, newest, iterations))
+        theirs.append(of(deisa, "cluster_deisa.py", ranks, WARM_UP, iterations, ROWS, WIDTH))
+    all_of = lambda told, name: [ns for turn in told for ns in turn[name]]  # noqa: E731
+    leat_ns, deisa_ns = all_of(ours, "from_write_ns"), all_of(theirs, "from_write_ns")
+    return {"leat_ns": leat_ns, "deisa_ns": deisa_ns, "ratio": statistics.median(deisa_ns) / statistics.median(leat_ns),
+            "leat_result_ns": all_of(ours, "to_result_ns"), "deisa_result_ns": all_of(theirs, "to_result_ns")}
+
+
 def main(out, quick):
     servers, iterations, turns, workers = ((1, 2), 2, 1, 4) if quick else ((1, 4, 8), 15, 3, 64)
     newest, deisa = python_of("dask"), python_of("deisa")
@@ -112,12 +95,8 @@ def main(out, quick):
              "calls": [to_the_call(each, python, iterations) for each in servers],
              "scheduled": [of(each, "cluster_submit.py", workers, 5) for each in (sys.executable, newest) if each], "beside": None}
     if newest and deisa:
-        ours, theirs, ranks = [], [], 2 if quick else 4
-        for _ in range(turns):
-            ours += to_the_call(ranks, newest, iterations)["from_write_ns"]
-            theirs += of(deisa, "cluster_deisa.py", ranks, WARM_UP, iterations, ROWS, WIDTH)
-        found["beside"] = {"servers": ranks, "leat_ns": ours, "deisa_ns": theirs,
-                           "ratio": statistics.median(theirs) / statistics.median(ours)}
+        ranks = 2 if quick else 4
+        found["beside"] = {"servers": ranks, **beside(ranks, newest, deisa, iterations, turns)}
     out.write_text(json.dumps(found))
 
 

@@ -379,8 +379,8 @@ TARGETS = (
         1 / 5,
         _beside_deisa,
         ratio,
-        "processor time of what all servers do on the cores of this machine: a round, the graph of the chunks, "
-        "the arrays and the dataset take some ms each",
+        "processor time of what all servers do on the cores of this machine: the round of the run wakes some threads "
+        "of each of them, and the write copies the data",
     ),
     Target("lines of the XML of OPM Flow, in Leat's own language", 25, lambda s: s.get("damaris", {}).get("lines"), str, ""),
 )
