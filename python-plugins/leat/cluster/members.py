@@ -16,9 +16,11 @@ import distributed
 
 from . import users_scheduler
 
-# A worker that hangs is taken out by then; what is computed has the script's own time limit.
+# A worker that hangs is taken out by then; what is computed has the script's own time limit. Dask's profiler and its ticks take some per
+# cent of a core in each process, also while nothing is computed.
 _SETTINGS = {"distributed.scheduler.worker-ttl": "30 s", "distributed.comm.timeouts.connect": "10 s",
-             "distributed.worker.daemon": True, "distributed.admin.tick.limit": "1 hour"}
+             "distributed.worker.daemon": True, "distributed.admin.tick.limit": "1 hour", "distributed.admin.tick.interval": "500 ms",
+             "distributed.worker.profile.enabled": False}
 _CONNECT_SECONDS = 5
 VERSIONS = {"Python": ".".join(map(str, sys.version_info[:2])), "dask": dask.__version__, "distributed": distributed.__version__}
 
