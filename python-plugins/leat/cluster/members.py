@@ -162,6 +162,10 @@ class Cluster:
 
 
 async def _forget(worker):
+    """The connection ends first: tasks fail that miss what is gone, and that is no error of who computes them."""
+    comm = worker.batched_stream.comm
+    if comm is not None:
+        comm.abort()
     worker.data.clear()
 
 
