@@ -126,6 +126,20 @@ def test_a_script_that_never_ends_is_ended_and_ranks_go_on(tmp_path):
     expect_right(tmp_path, 3, range(4), missing=(1,))
 
 
+def test_a_server_that_has_not_met_the_others_does_not_take_its_part_for_the_whole(tmp_path):
+    with ClusterRun(tmp_path, [[0], [1]], COUNTING, timeout="3s") as run:
+        alone = run.ranks[0]
+        alone.must("init_ranks", run.config, run.session, 0, 2, 0, 1)
+        alone.must("set_position", "u", 0, "0,0")
+        for i in range(2):
+            run.step(i, [alone])
+        alone.call("finalize")
+        said = "the other servers of the run, without which this one goes on, gave nothing of iteration 0: count is not called"
+        assert said in run.log(), run.log()
+        del run.all_runtimes[1:]  # nobody was there
+    assert rows_of(tmp_path) == {}
+
+
 STRANGER = """
 import distributed, sys
 address = sys.argv[1]

@@ -63,7 +63,7 @@ class RunCall:
         from .members import VERSIONS
         own = {"server_token": self._token, "versions": VERSIONS,
                "blocks": said_of(self._iteration, wanted(self._function, self._iteration)),
-               "complete": bool(self._iteration.complete)}
+               "complete": bool(self._iteration.complete) and not self._is_cut_off()}
         why = ""
         for _ in range(_MEETINGS):
             own.update(scheduler=cluster.scheduler_card(), worker=cluster.worker_card(), why=why)
@@ -117,11 +117,17 @@ class RunCall:
 
     def _expect_all(self, said):
         """Else what is missing would be taken for data."""
-        servers = range(self._services.servers())
-        missing = [str(server) for server in servers if server not in said]
-        if missing and not self._function.declaration.incomplete:
-            raise RuntimeError(f"server {', '.join(missing)} gave nothing of iteration {self._iteration.number}: "
+        missing = [str(server) for server in range(self._services.servers()) if server not in said]
+        who = f"server {', '.join(missing)}" if missing else ""
+        if self._is_cut_off():
+            who = "the other servers of the run, without which this one goes on,"
+        if who and not self._function.declaration.incomplete:
+            raise RuntimeError(f"{who} gave nothing of iteration {self._iteration.number}: "
                                f"{self._function.declaration.name} is not called.{self._function.when_missing}")
+
+    def _is_cut_off(self):
+        """It has not met the others, and is all servers that it knows of."""
+        return self._services.servers() == 1 and not self._services.has_all_ranks
 
     def _gather(self, what, words, meanwhile=None):
         """{server: what it said}"""
