@@ -51,6 +51,8 @@ enum class EventScope : std::uint32_t { rank, node, run };
 
 /// Who a script is written for.
 enum class ScriptForm { leat, damaris, deisa, catalyst, graph };
+/// Whose data one for ParaView draws: those of its server, or of all servers of the run.
+enum class ScriptScope { node, run };
 
 /// On which cores, and when, an analysis runs.
 enum class Schedule { server, sync, idle, harvest, coordinated, static_, dynamic };

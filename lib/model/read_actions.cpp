@@ -184,6 +184,10 @@ std::optional<ForeignScript> read_foreign(ReadContext& context, const Attributes
   if (script.form != ScriptForm::catalyst && attributes.has("args"))
     context.error(attributes.where("args"),
                   "args=\"...\" is for form=\"catalyst\": what catalyst.get_args() returns");
+  if (script.form != ScriptForm::catalyst && attributes.has("scope"))
+    context.error(attributes.where("scope"),
+                  "scope=\"...\" is for form=\"catalyst\": a script of Leat's says it itself, in "
+                  "@leat.on_iteration(scope=...) or ctx.picture(scope=...)");
   if (script.form == ScriptForm::graph) {
     for (const char* name : {"every", "variables", "at", "when-slow"}) {
       if (attributes.has(name))

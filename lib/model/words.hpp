@@ -54,6 +54,9 @@ inline constexpr Word<ScriptForm> kWords<ScriptForm>[] = {{"leat", ScriptForm::l
                                                           {"catalyst", ScriptForm::catalyst},
                                                           {"graph", ScriptForm::graph}};
 template <>
+inline constexpr Word<ScriptScope> kWords<ScriptScope>[] = {{"node", ScriptScope::node},
+                                                            {"run", ScriptScope::run}};
+template <>
 inline constexpr Word<Schedule> kWords<Schedule>[] = {{"server", Schedule::server},
                                                       {"sync", Schedule::sync},
                                                       {"idle", Schedule::idle},

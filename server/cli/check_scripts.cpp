@@ -115,6 +115,28 @@ void check_names_in_events(CheckReport& report) {
   }
 }
 
+// Of the run, with the ranks that the command line says; 1 where it says none.
+std::int64_t servers_of(const CheckReport& report) {
+  const std::int64_t ranks = report.options.ranks.value_or(report.per_node);
+  const std::int64_t nodes = (ranks + report.per_node - 1) / report.per_node;
+  return nodes * report.model->architecture.servers;
+}
+
+void say_who_draws(CheckReport& report) {
+  const std::int64_t servers = servers_of(report);
+  if (servers < 2) return;
+  for (const model::ScriptSource& source : report.model->scripts.sources) {
+    if (source.form() != model::ScriptForm::catalyst ||
+        source.foreign->scope == model::ScriptScope::run)
+      continue;
+    report.diagnostics.push_back(
+        {model::Severity::note, source.where,
+         source.path + ": each of the " + std::to_string(servers) +
+             " servers draws the part that its own ranks wrote; with scope=\"run\" the first one "
+             "draws all of it"});
+  }
+}
+
 }  // namespace
 
 void check_scripts(CheckReport& report) {
@@ -128,6 +150,7 @@ void check_scripts(CheckReport& report) {
     report.scripts.push_back(
         {file.name, from_here(file.path), sources[file.source].at == model::At::staging});
   check_names_in_events(report);
+  say_who_draws(report);
   const std::string interpreter = os::find_program(scripts.interpreter);
   if (interpreter.empty()) return;
   const Result<std::string> output = server::run_python_tool(

@@ -31,13 +31,13 @@ def config(data, *scripts, attributes="", of_scripts="", **others):
     return xml(data, log=text, **others)
 
 
-def draw(folder, data, arrays, *scripts, parameters=None, **others):
-    """A run of these arrays, as write_arrays() takes them; returns the log. scripts: names in this folder, or paths. parameters:
-    other values than the XML's."""
+def draw(folder, data, arrays, *scripts, parameters=None, after=None, nodes=1, **others):
+    """A run of these arrays, as write_arrays() takes them, with after and nodes; returns the log. scripts: names in this folder, or
+    paths. parameters: other values than the XML's."""
     for name, value in (parameters or {}).items():
         data = re.sub(f'(<parameter name="{name}" [^>]*value=)"[^"]*"', rf'\1"{value}"', data)
     paths = [HERE / path for path in scripts]
-    return write_arrays(folder, config(data, *paths, **others), arrays)
+    return write_arrays(folder, config(data, *paths, **others), arrays, after, nodes=nodes)
 
 
 def complaints(log):

@@ -155,6 +155,7 @@ std::string network(const NetworkFields& network) {
 void dump(std::ostream& out, const ForeignScript& script) {
   out << " " << word_of(script.form) << " every=" << script.every
       << (script.args.empty() ? "" : " args=" + script.args)
+      << (script.scope == model::ScriptScope::run ? " scope=run" : "")
       << " variables=" << script.variables.size();
 }
 

@@ -136,6 +136,7 @@ USES_FIELDS = {
     "server/plugins/hdf5/vtkhdf/unstructured.cpp": "what is written once is the same in each step",
     "python-plugins/leat/scripting/stored_run.py": "what is written once has no dimension of iterations",
     "python-plugins/leat/scripting/worker.py": "what is written once comes in another file",
+    "python-plugins/leat/catalyst/whole.py": "what is written once is sent once",
     "python-plugins/leat/scripting/script.py": "what is written once is there in each iteration",
     "python-plugins/leat/damaris/data.py": "what is written once is in iteration 0 only, as for Damaris",
     "python-plugins/leat/files/model_datasets.py": "attributes of CF, whose names are these",

@@ -12,6 +12,7 @@ _is_started, _display = False, None
 # The first time step at 0; a script that leaves to ParaView how often it draws.
 _HARMLESS = re.compile(r"New time step is not after last time step|missing Catalyst 'options'")
 _active = None  # the Pipeline whose script is at work
+_owners = {}    # {id of a view: Pipeline}
 
 
 class PipelineError(Exception):
@@ -36,6 +37,7 @@ def start(log, last_words):
     faulthandler.enable(last_words, all_threads=False)  # VTK's logger has put handlers of its own there
     v2_internals._get_active_arguments = lambda: _active.arguments if _active else []
     v2_internals._get_execute_parameters = lambda: _active.parameters if _active else []
+    _note_before(v2_internals, "do_catalyst_execute")
     _is_started = True
     from ..vtk.display import Display, is_needed
     _display = Display("ParaView", log, last_words) if is_needed() else None
@@ -50,11 +52,16 @@ class Pipeline:
         self.arguments, self.parameters = arguments, []
         self._folder, self._say, self._is_legacy = os.path.abspath(folder), say, version == 1
         self.is_executed = False  # the file, to its end
+        self.note = ""  # what stands in its pictures, beside what the script draws
+        self._note_source = None
         self._before = _proxies()
         with self._at_work(), own_streams():
             self._pipeline = vtkCPPythonScriptPipeline() if self._is_legacy else vtkCPPythonScriptV2Pipeline()
             if not self._pipeline.Initialize(path):
                 raise PipelineError("ParaView could not load it")
+            if self._is_legacy:
+                from paraview import coprocessing
+                _note_before(coprocessing.CoProcessor, "WriteImages")
 
     def process(self, time, iteration, names, make_inputs, parameters):
         """names: of the inputs. make_inputs(): {name: its VTK data object}; called when the script wants this iteration. parameters:
@@ -77,10 +84,33 @@ class Pipeline:
                 raise PipelineError("ParaView could not execute it")
         self.is_executed = True
 
+    def write_note(self):
+        """Into all views, before they are drawn."""
+        from paraview import simple
+        if not self.note and self._note_source is None:
+            return
+        source, view = simple.GetActiveSource(), simple.GetActiveView()
+        if self._note_source is None:
+            self._note_source = simple.Text(registrationName="leat note")
+        self._note_source.Text = self.note
+        for each in [each for each in simple.GetRenderViews() if _owners.get(each.SMProxy.GetGlobalID(), self) is self]:
+            shown = simple.Show(self._note_source, each)
+            shown.WindowLocation, shown.Color, shown.FontSize, shown.Bold = "Lower Center", [0.8, 0.0, 0.0], 14, 1
+        simple.SetActiveSource(source)
+        simple.SetActiveView(view)
+
+    def _own_views(self):
+        """What it has made, of several scripts in one process."""
+        from paraview import servermanager
+        for each in servermanager.GetRenderViews():
+            _owners.setdefault(each.SMProxy.GetGlobalID(), self)
+
     def end(self):
         """Writes what comes at the end, like Cinema's table, and removes all that the script has made in ParaView's session."""
         with self._at_work():
             self._pipeline.Finalize()
+        for view in [view for view, owner in _owners.items() if owner is self]:
+            del _owners[view]
         for key in _proxies() - self._before:
             _remove(*key)
 
@@ -104,10 +134,24 @@ class Pipeline:
         except PipelineError as error:
             raise (raised or [error])[0] from None
         finally:
+            self._own_views()
             os.chdir(here)
             sys.exit, sys.excepthook, _active = leave, hook, None
         if raised:
             raise raised[0]
+
+
+def _note_before(owner, name):
+    """The note of the Pipeline at work is written before owner.name is called."""
+    call = getattr(owner, name)
+    if getattr(call, "has_note", False):
+        return
+
+    def noted(*words, **named):
+        _active.write_note()
+        return call(*words, **named)
+    noted.has_note = True
+    setattr(owner, name, noted)
 
 
 def _no_exit(code=None):

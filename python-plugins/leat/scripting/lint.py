@@ -147,6 +147,11 @@ def _look_at_foreign(model, script):
             return {"functions": [], "diagnostics": found}
     from .model import Model
     told, name = script["foreign"], os.path.splitext(os.path.basename(script["path"]))[0]
+    try:
+        for event in Model.from_json(model).events_of(name):
+            Model.from_json(model).event(event, told["scope"])
+    except LookupError as why:
+        said.append(_diagnostic(script["path"], 0, why.args[0]))
     function = {"name": f"(for {told['form'].capitalize()})", "line": 0, "every": told["every"], "variables": told["variables"],
                 "products": [], "publishes": [], "events": Model.from_json(model).events_of(name)}
     return {"functions": [function], "diagnostics": said}

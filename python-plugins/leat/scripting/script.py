@@ -148,7 +148,7 @@ class ScriptFile:
         try:
             context._begin(function, None)
             if function.declaration.scope == "run":
-                services.call_over_run(self, function, iteration, context)
+                self._call_over_run(function, iteration, context, services)
             else:
                 function.call_with(iteration, context)
             return ""
@@ -159,6 +159,9 @@ class ScriptFile:
             return message
         finally:
             context._begin(None, None)
+
+    def _call_over_run(self, function, iteration, context, services):
+        services.call_over_run(self, function, iteration, context)
 
 
 class Script(ScriptFile):

@@ -7,12 +7,6 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonDataModel import vtkFieldData
 
 HIDDEN_CELL, HIDDEN_POINT = 32, 2  # of vtkGhostType. Source: vtkDataSetAttributes
-_NO_ARRAY = {"c": "VTK has no complex numbers", "S": "it is text"}
-
-
-def why_not(variable):
-    """Why VTK has no array of this variable; "" where it has one."""
-    return _NO_ARRAY.get(variable.dtype.kind, "")
 
 
 def array_name(variable):

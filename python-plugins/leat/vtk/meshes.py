@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each kind of mesh as a data object of VTK. Imports no VTK before one is made."""
 UNIFORM, RECTILINEAR, CURVILINEAR, UNSTRUCTURED, POINTS, AMR = range(1, 7)  # enum leat_mesh_kind
+_NO_ARRAY = {"c": "VTK has no complex numbers", "S": "it is text"}
+
+
+def why_not(variable):
+    """Why VTK has no array of this variable; "" where it has one."""
+    return _NO_ARRAY.get(variable.dtype.kind, "")
 
 
 def with_places(model, variables):
@@ -13,7 +19,6 @@ def with_places(model, variables):
 
 def grid_of(mesh, variables, iteration, leave_out):
     """The mesh with these variables, all of which lie on it. leave_out(variable, why): for those that VTK cannot have there."""
-    from .arrays import why_not
     on_it = []
     for variable in variables:
         if why := why_not(variable):

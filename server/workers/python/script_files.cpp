@@ -131,6 +131,7 @@ nlohmann::json foreign_words(const model::ScriptSource& source, const model::Mod
   nlohmann::json words{{"form", model::word_of(script.form)},
                        {"every", script.every},
                        {"args", script.args},
+                       {"scope", model::word_of(script.scope)},
                        {"variables", nlohmann::json::array()}};
   for (const std::uint32_t variable : script.variables)
     words["variables"].push_back(model.variables[variable].name);
