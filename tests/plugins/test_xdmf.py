@@ -414,6 +414,27 @@ def test_the_sidecar_can_be_made_while_the_run_goes_on(tmp_path):
     assert not list(tmp_path.glob(".run.xmf*"))
 
 
+def test_visit_finds_steps_and_times_while_the_file_grows(tmp_path):
+    """Where VisIt's reader looks for them, and by the name of the first step for the mesh; source: visit-dav/visit 3.4,
+    databases/Xdmf/avtXdmfFileFormat.C, its constructor and SetCurrentGrid(). The values are read by VTK."""
+    plugin = Plugin(tmp_path, [variable("t", "f8", ["z", "y", "x"], **{"global": 1}, mesh=0)], time_parameter=0,
+                    meshes=[mesh("box", "uniform", 3, spacing=[1., 1., 1.])])
+    for step in range(4):
+        plugin.must(10 * step, global_block(plugin, 0, (3, 4, 5), step), parameters={"time": .25 * step})
+        assert leat("xdmf", tmp_path / "run.h5").returncode == 0
+        root = xml.parse(tmp_path / "run.xmf").getroot()
+        first = root.find("Domain/Grid")
+        assert (first.get("GridType"), first.get("CollectionType"), first.find("Time")) == ("Collection", "Temporal", None)
+        assert len(root.findall("Domain/Grid/Grid")) == step + 1
+        for number in range(step + 1):
+            grid = root.find(f"Domain/Grid/Grid[{number + 1}]")
+            assert float(grid.find("Time").get("Value")) == .25 * number and grid.get("Name") == f"box[{10 * number}]"
+            assert grid.find("Topology").get("TopologyType") == "3DCoRectMesh" and grid.find("Attribute").get("Name") == "t"
+        seen = vtk(tmp_path / "run.xmf")
+        assert same_bits(seen[f"{step}/C/t"], array((3, 4, 5), "f8", step).ravel())
+    plugin.finish()
+
+
 def test_a_sidecar_that_cannot_be_made_is_said_with_what_to_do(tmp_path):
     plugin = several(tmp_path)
     for step in range(3):
