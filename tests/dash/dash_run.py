@@ -29,7 +29,7 @@ def means(ds, ctx):
 
 def config(**others):
     return xml(FIELD, store='<store name="out" type="hdf5"/>', log=f'<scripts interpreter="{sys.executable}"><script file="means.py" '
-               'when-slow="wait"/></scripts>', **others)
+               'when-slow="wait"/></scripts><actions><event name="snap" scope="node"/></actions>', **others)
 
 
 def write(run, iterations):
@@ -79,15 +79,21 @@ class Dash:
         connection.connect(self.path)
         return connection
 
-    def get(self, path, cookie=True, method="GET", host=None):
-        """(status, headers, body)."""
+    def get(self, path, cookie=True, method="GET", host=None, body=None, **more):
+        """(status, headers, body). more: headers."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
         connection.sock = self.connect()
         headers = {"Cookie": f"leat={self.token if cookie is True else cookie}"} if cookie else {}
         with contextlib.closing(connection):
-            connection.request(method, path, headers={**headers, **({"Host": host} if host else {})})
+            connection.request(method, path, body, headers={**headers, **({"Host": host} if host else {}), **more})
             answer = connection.getresponse()
             return answer.status, answer.headers, answer.read()
+
+    def order(self, path, origin=None, cookie=True, **words):
+        """(status, text) of what the page would send."""
+        origin = {"Origin": origin or f"http://127.0.0.1:{self.port}"} if origin != "" else {}
+        status, _, body = self.get(path, cookie, "POST", f"127.0.0.1:{self.port}", json.dumps(words), **origin)
+        return status, body.decode()
 
     def json(self, path):
         status, _, body = self.get(path)

@@ -57,6 +57,43 @@ def test_a_browser_shows_the_run_while_it_goes_on(tmp_path):
     assert (tmp_path / "page.png").stat().st_size > 10000
 
 
+def type_into(browser, name, text):
+    browser.value(f"""(() => {{ const input = document.querySelector('[aria-label="new value of {name}"]');
+                     input.value = '{text}'; input.form.requestSubmit(); }})()""")
+
+
+def test_values_and_events_come_from_the_page_to_the_run(tmp_path):
+    with started(tmp_path) as run:
+        run.init()
+        with Dash(run) as dash, Browser() as browser:
+            browser.open(dash.address)
+            write(run, range(3))
+            browser.wait("""document.querySelector('[aria-label="new value of dt"]') !== null""")
+            type_into(browser, "dt", "x")
+            browser.wait(f"""{TEXT}.includes('"x" is no finite number')""")
+            type_into(browser, "dt", "0.125")
+            browser.wait(f"{TEXT}.includes('dt = 0.125: accepted')")
+            browser.value("[...document.querySelectorAll('.orders button')].find(each => each.textContent === 'snap').click()")
+            browser.wait(f"{TEXT}.includes('snap: accepted')")
+            numbers = iter(range(3, 10_000))
+            while not browser.value(f"{TEXT}.includes('steered') && {TEXT}.includes('signal snap')"):
+                write(run, [next(numbers)])
+            write(run, [next(numbers)])
+            assert {rank.must("get_double", "dt").value for rank in run.ranks} == {0.125}
+            browser.wait("[...document.querySelectorAll('td span')].some(each => each.textContent === '0.125')")
+            browser.value("""document.querySelector('[aria-label="new value of dt"]').value = '0.0625'""")
+            shown = "document.querySelector('.numbers b').textContent"
+            before = browser.value(shown)
+            write(run, [next(numbers)])
+            browser.wait(f"{shown} !== '{before}'")
+            assert browser.value("""document.querySelector('[aria-label="new value of dt"]').value""") == "0.0625", "what is typed stays"
+            browser.picture(tmp_path / "page.png")
+            refused = [each for each in browser.errors if "409" not in str(each)]  # Chromium counts what is refused as an error
+            assert not refused, refused
+            run.finish()
+    assert "steers dt from 0.5 to 0.125" in run.log()
+
+
 def test_what_it_says_are_the_values_of_the_run(tmp_path):
     with started(tmp_path) as run:
         run.init()

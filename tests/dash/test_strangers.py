@@ -53,7 +53,7 @@ def test_a_name_that_leads_here_from_elsewhere_is_refused(running):
 
 def test_only_questions_are_answered_and_only_those_that_are_known(running):
     run, dash = running
-    for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
+    for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
         assert dash.get("/", method=method)[0] == 501
     for path in ("/../../etc/passwd", "/page.html", "/picture", f"/picture?run={run.session}&name=../../../etc/passwd&iteration=0",
                  "/scalars?run=..%2F..", f"/picture?run={run.session}&name=x&iteration=-1"):
@@ -62,6 +62,39 @@ def test_only_questions_are_answered_and_only_those_that_are_known(running):
     assert status == 200 and b"no store of this run" in body
     status, _, body = dash.get(f"/field?run={run.session}&variable=../../x&axis=99999999999999&index=-3")
     assert status == 200 and b'"error"' in body
+
+
+def test_an_order_counts_only_with_the_token_and_from_the_page_itself(running):
+    run, dash = running
+    order = {"run": run.session, "parameter": "dt", "value": "7"}
+    for cookie in (False, "wrong", dash.token[:-1]):
+        assert dash.order("/set", cookie=cookie, **order)[0] == 401
+        assert dash.order("/signal", cookie=cookie, run=run.session, event="snap")[0] == 401
+    for origin in ("", "null", "http://evil.example", f"http://127.0.0.1:{dash.port + 1}", f"https://127.0.0.1:{dash.port}"):
+        assert dash.order("/set", origin=origin, **order)[0] == 403
+    assert dash.get("/set", method="POST", host="evil.example", body="{}", Origin="http://evil.example")[0] == 403
+    assert dash.get(f"/set?run={run.session}&parameter=dt&value=7")[0] == 404, "no order by a link"
+    assert dash.order("/", **order)[0] == 404 and dash.order("/drain", run=run.session)[0] == 404
+    assert {rank.must("get_double", "dt").value for rank in run.ranks} == {0.5}
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{", "[" * 50000, '{"run": 1}', "\0", "x" * 70000])
+def test_an_order_that_is_none_is_refused(running, body):
+    _, dash = running
+    with contextlib.suppress(ConnectionError):  # it does not read what is too long
+        assert dash.get("/set", method="POST", host=f"127.0.0.1:{dash.port}", body=body, Origin=f"http://127.0.0.1:{dash.port}")[0] == 400
+    assert dash.get("/")[0] == 200
+
+
+def test_with_read_only_nothing_is_set_and_the_page_offers_nothing(running):
+    run, _ = running
+    with Dash(run, "--read-only") as dash:
+        dash.await_state(run.session, lambda state: state["connection"] == "there", "the run")
+        assert b'<body class="read-only">' in dash.get("/")[2]
+        for path in ("/set", "/signal"):
+            status, said = dash.order(path, run=run.session, parameter="dt", value="7", event="snap")
+            assert status == 403 and "--read-only" in said
+    assert {rank.must("get_double", "dt").value for rank in run.ranks} == {0.5}
 
 
 @pytest.mark.parametrize("words", [

@@ -23,13 +23,14 @@ def _parser():
     parser.add_argument("session", nargs="*", help="Sessions, or names of simulations (default: all of this node, later ones too)")
     parser.add_argument("--port", type=whole(0, 65535), default=0, metavar="N", help="On 127.0.0.1 (default: one that is free)")
     parser.add_argument("--socket", metavar="FILE", help="Listens on a socket in the file system, for you alone, and on no port")
+    parser.add_argument("--read-only", action="store_true", help="Nothing can be set or signalled from the page")
     parser.add_argument("--interpreter", metavar="PYTHON", help="Python with h5py and NumPy, which fields need (default: python3 in PATH)")
     return parser
 
 
 def _serve(options):
     """Until a signal comes."""
-    page = Page(Runs(options.session), secrets.token_urlsafe(18))
+    page = Page(Runs(options.session), secrets.token_urlsafe(18), options.read_only)
     try:
         server = serve_on_socket(page, options.socket) if options.socket else serve_on_port(page, options.port)
     except OSError as why:

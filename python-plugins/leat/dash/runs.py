@@ -2,17 +2,23 @@
 """Running sessions, watched: each by a thread that asks its server some times a second, and by one that hears what happens. Nothing here
 makes a run wait, and no wait is longer than some seconds."""
 import contextlib
+import math
 import threading
 import time
 from collections import deque
 
 from .. import control
+from ..names import did_you_mean
 from .outputs import Outputs
 
 _PERIOD, _RETRY, _ANSWER = 0.35, 1.0, 3.0  # seconds: between questions, after a failure, for an answer
 _MOST_RUNS, _HISTORY, _NEWS = 16, 240, 60
 _SLOW = 6  # questions of which each costs more are asked every so many times
-_TOLD = ("failed", "dropped", "steered", "signalled", "closing", "ended")
+_TOLD = ("failed", "dropped", "steered", "signalled", "closing")  # and the end, of which all are told
+
+
+class NoOrder(Exception):
+    """What was asked for is none; the text says why."""
 
 
 class Runs:
@@ -90,6 +96,23 @@ class Watched:
         with self._lock:
             return self.outputs.picture(title, number)
 
+    # ---- orders, each once, over a connection of its own ----
+
+    def set(self, name, text):
+        """text: as it was typed. What the page says of it: the server tells by an event from which iteration on it holds."""
+        known = {each["name"]: each for each in self.state().get("parameters", [])}
+        if name not in known:
+            raise NoOrder(f'there is no parameter "{name}"{did_you_mean(name, known)}')
+        value = _value_of(text, known[name]["type"])
+        with control.Connection(self.session, _ANSWER) as connection:
+            connection.set(name, value)
+        return f"{name} = {value}: accepted"
+
+    def signal(self, event):
+        with control.Connection(self.session, _ANSWER) as connection:
+            connection.signal(event)
+        return f"{event}: accepted"
+
     # ---- its threads ----
 
     def _watch(self):
@@ -135,3 +158,16 @@ class Watched:
                     if self._ended.is_set():
                         return
             self._ended.wait(_RETRY)
+
+
+def _value_of(text, kind):
+    """As the parameter has it."""
+    if kind == "string":
+        return text
+    try:
+        value = int(text) if kind == "int" else float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or (kind == "int" and not -2**63 <= value < 2**63):
+        raise NoOrder(f'"{text:.60}" is no {"whole number of 64 bits" if kind == "int" else "finite number"}')
+    return value

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page's server, of Python's own http.server: one static page, what it shows as JSON, changes as server-sent events
-(https://html.spec.whatwg.org/multipage/server-sent-events.html). It only answers questions; nothing can be set by it.
+(https://html.spec.whatwg.org/multipage/server-sent-events.html), and two orders: a parameter, an event.
 
 Who asks must have the token, once in the address, then in a cookie; a request whose Host is another name than loopback's is refused, so
-that a page from elsewhere cannot ask through the user's browser. Connections are counted, and no read or write of one waits for longer
-than 15 s."""
+that a page from elsewhere cannot ask through the user's browser. Browsers send the cookie for pages of other ports of this machine too: so
+an order counts only with the Origin of this page. Connections are counted, and no read or write of one waits for longer than 15 s."""
 import hmac
 import json
 import os
@@ -17,23 +17,25 @@ from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
+from .. import control
 from .fields import NoField, Reader
+from .runs import NoOrder
 
 _PATIENCE, _MOST_CONNECTIONS = 15.0, 128
 _PERIOD, _BEAT = 0.25, 5.0  # seconds: between looks for changes, after which one is sent in any case
-_MOST_POINTS = 600
+_MOST_POINTS, _MOST_ORDER = 600, 1 << 16  # bytes of an order
 _POLICY = "default-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'none'"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Page:
-    """What is served."""
+    """What is served. read_only: nothing can be set or signalled."""
 
-    def __init__(self, runs, token):
-        self.runs, self.token, self.fields = runs, token, Reader()
+    def __init__(self, runs, token, read_only=False):
+        self.runs, self.token, self.read_only, self.fields = runs, token, read_only, Reader()
         self.places, self.ended = threading.BoundedSemaphore(_MOST_CONNECTIONS), threading.Event()
         with open(os.path.join(os.path.dirname(__file__), "page.html"), "rb") as file:
-            self.html = file.read()
+            self.html = file.read().replace(b"<body>", b'<body class="read-only">' if read_only else b"<body>")
 
     def end(self):
         self.ended.set()
@@ -123,6 +125,29 @@ class _Handler(BaseHTTPRequestHandler):
                   "/field": self._field}.get(address.path)
         return answer(words) if answer else self._refuse(404, "there is no such thing")
 
+    def do_POST(self):
+        order = {"/set": self._set, "/signal": self._signal}.get(self.path)
+        if not self._is_here() or not self._is_own():
+            return self._refuse(403, "orders come from the page of leat dash alone, at 127.0.0.1 or localhost")
+        if not self._may(self._cookie()):
+            return self._refuse(401, "open the address that leat dash has printed: it has the token")
+        if not order:
+            return self._refuse(404, "there is no such order")
+        if self.page.read_only:
+            return self._refuse(403, "leat dash was started with --read-only")
+        words = self._words()
+        if words is None:
+            return self._refuse(400, 'an order is a JSON object of texts, like {"run": "S", "parameter": "dt", "value": "0.25"}')
+        run = self._run(words)
+        if not run:
+            return self._refuse(404, "there is no such run")
+        try:
+            return self._answer(200, order(run, words).encode(), "text/plain; charset=utf-8")
+        except (NoOrder, control.Refused) as why:
+            return self._refuse(409, str(why))
+        except control.Error as why:
+            return self._refuse(504, str(why))
+
     # ---- who may ----
 
     def _is_here(self):
@@ -135,6 +160,10 @@ class _Handler(BaseHTTPRequestHandler):
         except CookieError:
             return ""
         return cookie.value if cookie else ""
+
+    def _is_own(self):
+        """Whoever sends no Origin is no browser."""
+        return self.headers.get("Origin") == f"http://{self.headers.get('Host', '')}"
 
     def _may(self, token):
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.page.token.encode())
@@ -193,6 +222,23 @@ class _Handler(BaseHTTPRequestHandler):
         except NoField as why:
             facts, data = {"error": str(why)}, b""
         return self._answer(200, json.dumps(facts).encode() + b"\n" + data, "application/octet-stream")
+
+    def _words(self):
+        """{name: text} of an order; None for anything else."""
+        size = self.headers.get("Content-Length", "")
+        if not size.isdigit() or len(size) > 6 or int(size) > _MOST_ORDER:
+            return None
+        try:
+            words = json.loads(self.rfile.read(int(size)))
+        except (ValueError, RecursionError):
+            return None
+        return words if isinstance(words, dict) and all(isinstance(each, str) for each in words.values()) else None
+
+    def _set(self, run, words):
+        return run.set(words.get("parameter", ""), words.get("value", ""))
+
+    def _signal(self, run, words):
+        return run.signal(words.get("event", ""))
 
     def _events(self, _):
         """Until the browser goes. What has changed since it has read the last one is sent as one."""
