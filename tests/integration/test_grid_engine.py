@@ -19,7 +19,7 @@ from batch_jobs import (
     stop_servers,
     wait_until_something_is_stored,
 )
-from grid_engine_cluster import GridEngine
+from grid_engine_cluster import COUNTS, GridEngine
 
 FIRST = "-q", "all.q@node0"
 BY_SIGNAL = 100  # sge_status(5): the script itself was ended by one
@@ -45,7 +45,7 @@ def running(grid, folder, *options, nodes=1, but_for=""):
     return number
 
 
-@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("nodes", COUNTS)
 def test_the_job_file_of_leat_launch_runs_with_a_core_for_the_server_of_each_node(grid, tmp_path, nodes):
     job_file(grid, "sge", tmp_path, 201, "--launcher", "openmpi", nodes=nodes)
     assert grid.end_of(submit(grid, tmp_path)) == (0, 0), (tmp_path / "job.txt").read_text()
@@ -54,7 +54,7 @@ def test_the_job_file_of_leat_launch_runs_with_a_core_for_the_server_of_each_nod
     expect_nothing_left(grid, tmp_path)
 
 
-@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("nodes", COUNTS)
 def test_what_a_deleted_job_had_written_is_in_the_file(grid, tmp_path, nodes):
     """-notify: it has SIGUSR2 some seconds before SIGKILL."""
     number = running(grid, tmp_path, nodes=nodes)
@@ -73,7 +73,7 @@ def test_what_a_job_had_written_whose_time_was_over_is_in_the_file(grid, tmp_pat
     expect_nothing_left(grid, tmp_path)
 
 
-@pytest.mark.parametrize(("end", "nodes"), [(signal.SIGSEGV, 1), (signal.SIGKILL, 2)])
+@pytest.mark.parametrize(("end", "nodes"), list(zip((signal.SIGSEGV, signal.SIGKILL), COUNTS)))
 def test_what_a_job_had_written_whose_rank_died_is_in_the_file(grid, tmp_path, end, nodes):
     number = running(grid, tmp_path, nodes=nodes)
     ranks = stop_servers(tmp_path)
@@ -85,7 +85,7 @@ def test_what_a_job_had_written_whose_rank_died_is_in_the_file(grid, tmp_path, e
     expect_nothing_left(grid, tmp_path)
 
 
-@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("nodes", COUNTS)
 def test_what_a_job_had_written_whose_servers_were_killed_with_it_is_in_the_file(grid, tmp_path, nodes):
     number = running(grid, tmp_path, nodes=nodes)
     ranks = stop_servers(tmp_path)

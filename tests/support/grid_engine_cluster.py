@@ -17,7 +17,9 @@ from readers import made
 
 BINARIES = "/usr/lib/gridengine"  # the packages are laid over /usr
 NETWORK = "10.78.0"
-BOOTSTRAP = """admin_user none
+# Of jobs, in nodes. Where the daemons are not root's, qrsh starts nothing on another node.
+COUNTS = (1, 2) if os.geteuid() == 0 else (1,)
+BOOTSTRAP = """admin_user {admin}
 default_domain none
 ignore_fqdn true
 spooling_method classic
@@ -100,10 +102,11 @@ class GridEngine:
         """`notify`: seconds between the signal that warns a job of its end and SIGKILL."""
         self.folder, self.daemons = folder, None
         packages = made("grid_engine") / "usr"
+        user = pwd.getpwuid(os.geteuid()).pw_name
         self.names = {
             "folder": folder, "root": folder / "root", "common": folder / "root/default/common", "templates": folder / "templates",
             "packages": packages, "shared": packages / "share/gridengine", "network": NETWORK, "nodes": " ".join(NODES),
-            "user": pwd.getpwuid(os.geteuid()).pw_name, "notify": notify, "cores": self.cores()}
+            "user": user, "admin": "none" if os.geteuid() == 0 else user, "notify": notify, "cores": self.cores()}
         self.environment = {**os.environ, "SGE_ROOT": str(folder / "root"), "SGE_CELL": "default", "SGE_QMASTER_PORT": "6444",
                             "SGE_EXECD_PORT": "6445", "SGE_ND": "1",  # daemons stay in front
                             "PATH": f"{BUILD / 'bin'}:{BINARIES}:{os.environ['PATH']}", "OMPI_MCA_mpi_yield_when_idle": "1"}
