@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::string_view kMark = "leat-staging-1\n";
 
-std::string name_of(std::int64_t number) { return std::to_string(number) + ".card"; }
+constexpr const char* kCard = ".card";
+
+std::string name_of(std::int64_t number) { return std::to_string(number) + kCard; }
 
 std::string lock_of(const std::string& folder, std::int64_t number) {
   return folder + "/" + std::to_string(number) + ".lock";
@@ -25,14 +27,27 @@ std::string lock_of(const std::string& folder, std::int64_t number) {
 
 std::string folder_of_cards(const std::string& simulation) { return simulation + ".staging"; }
 
-std::optional<comm::Offer> card_of(const std::string& path, std::int64_t number) {
+std::string folder_of_hosts(const std::string& simulation) { return simulation + ".hosts"; }
+
+std::optional<comm::Offer> card_named(const std::string& path, const std::string& name) {
   if (access(path.c_str(), F_OK) != 0) return std::nullopt;
   std::string why;
   const os::UniqueFd folder = comm::open_secret_folder(path, &why);
   if (!folder) return std::nullopt;
-  const std::string text = comm::read_secret(folder.get(), name_of(number), kMark);
+  const std::string text = comm::read_secret(folder.get(), name + kCard, kMark);
   std::string_view bytes = text;
   return comm::take_offer(&bytes);
+}
+
+std::string write_card(const std::string& path, const std::string& name, const comm::Offer& offer) {
+  std::string why;
+  const os::UniqueFd folder = comm::open_secret_folder(path, &why);
+  return folder ? comm::write_secret(folder.get(), name + kCard, kMark, comm::bytes_of(offer, true))
+                : why;
+}
+
+std::optional<comm::Offer> card_of(const std::string& folder, std::int64_t number) {
+  return card_named(folder, std::to_string(number));
 }
 
 // A lock that is not there is not made: it would keep the folder.
@@ -44,7 +59,7 @@ void remove_cards(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
-    if (entry->path().extension() == ".card") ::unlink(entry->path().c_str());
+    if (entry->path().extension() == kCard) ::unlink(entry->path().c_str());
 }
 
 bool OwnCard::is_gone() const {
@@ -80,11 +95,7 @@ OwnCard::~OwnCard() {
 }
 
 std::string OwnCard::publish(const comm::Offer& offer) const {
-  std::string why;
-  const os::UniqueFd folder = comm::open_secret_folder(folder_, &why);
-  return folder ? comm::write_secret(folder.get(), name_of(number_), kMark,
-                                     comm::bytes_of(offer, true))
-                : why;
+  return write_card(folder_, std::to_string(number_), offer);
 }
 
 }  // namespace leat::staging

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How servers of the simulation find staging nodes: each of these leaves a card in a folder beside the output.
+// How servers of the simulation find staging nodes: each of these leaves a card in a folder beside the output. So do servers, for
+// modules of graphs on other hosts.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,18 @@
 #include "lib/os/descriptor.hpp"
 
 namespace leat::staging {
+
+// A card is a secret: who has it is of the run.
+
+/// "heat.hosts" in the folder that the run works in: cards of servers, for modules on other hosts.
+std::string folder_of_hosts(const std::string& simulation);
+/// `name`: "desk". Nothing where it has none.
+std::optional<comm::Offer> card_named(const std::string& folder, const std::string& name);
+/// "" or why it cannot be written.
+std::string write_card(const std::string& folder, const std::string& name,
+                       const comm::Offer& offer);
+
+// Of staging nodes.
 
 /// "heat.staging" in the folder that the run works in.
 std::string folder_of_cards(const std::string& simulation);
