@@ -151,8 +151,9 @@ void IdleGate::await() noexcept {
   while (idle_cores() == 0) sleep();
 }
 
-std::int64_t IdleGate::enter() noexcept {
+std::int64_t IdleGate::enter(const os::GivenUp& given_up) {
   for (;; sleep()) {
+    if (given_up && given_up()) return 0;
     const std::lock_guard<std::mutex> lock(mutex_);
     if (at_work_ >= idle_cores()) continue;
     ++at_work_;
@@ -175,6 +176,16 @@ void IdleGate::leave(std::int64_t begun_ns) noexcept {
 IdleGate::Work IdleGate::take_work() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   return std::exchange(work_, {});
+}
+
+std::string HarvestOfModules::report() {
+  const IdleGate::Work work = gate.take_work();
+  schedule.take({{{"work_ns", work.ns},
+                  {"pieces", work.pieces},
+                  {"outlasted", work.outlasted},
+                  {"longest_outlasted_ns", work.longest_outlasted_ns}},
+                 ""});
+  return schedule.report();
 }
 
 // What comes behind the pieces waits as they do.

@@ -117,9 +117,13 @@ class IdleGate {
   /// A piece of work: waits for an idle core, and has it until it is done.
   class Place {
    public:
-    explicit Place(IdleGate& gate) noexcept : gate_(gate), begun_ns_(gate.enter()) {}
+    /// `given_up`: nobody waits for the work any more; it has no place then.
+    explicit Place(IdleGate& gate, const os::GivenUp& given_up = {})
+        : gate_(gate), begun_ns_(gate.enter(given_up)) {}
     Place(const Place&) = delete;
-    ~Place() { gate_.leave(begun_ns_); }
+    ~Place() {
+      if (begun_ns_ > 0) gate_.leave(begun_ns_);
+    }
 
    private:
     IdleGate& gate_;
@@ -136,7 +140,7 @@ class IdleGate {
   Work take_work() noexcept;
 
  private:
-  std::int64_t enter() noexcept;
+  std::int64_t enter(const os::GivenUp& given_up);
   void leave(std::int64_t begun_ns) noexcept;
   bool is_idle(std::uint32_t client) const noexcept;
   int idle_cores() const noexcept;
@@ -149,6 +153,17 @@ class IdleGate {
   int at_work_ = 0;
   Work work_;
   std::atomic<std::uint32_t> next_{0};  // the rank that the next sleeper looks at
+};
+
+/// For modules of graphs: a turn is one piece of work.
+struct HarvestOfModules {
+  explicit HarvestOfModules(const shm::Segment& segment, int cores)
+      : schedule(segment), gate(segment, cores) {}
+  Harvest schedule;
+  IdleGate gate;
+
+  /// Of all turns so far.
+  std::string report();
 };
 
 /// Does pieces when the gate lets them.
