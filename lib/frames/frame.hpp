@@ -14,6 +14,8 @@ namespace leat {
 
 /// Descriptors of such a process, as it knows them.
 inline constexpr int kWorkerSocket = 3, kWorkerConstants = 5, kWorkerOutputs = 6;
+inline constexpr int kWorkerSockets =
+    7;  ///< and those behind it: of one that another host comes in by
 
 // What leatd and a worker say to each other over a stream socket: 8 bytes length of the head, 8
 // bytes length of the data, the head as JSON, the data.

@@ -110,7 +110,8 @@ struct ScriptReductions {
 struct ScriptCounts {
   std::uint64_t calls = 0, failed = 0, skipped = 0;
   double seconds = 0, without_core = 0;
-  std::string first_error;                    ///< its last line
+  std::string first_error;  ///< its last line
+  std::string away;  ///< of a module on another host: why it missed its last turn; "": it had it
   std::map<std::string, std::uint64_t> told;  ///< failures that are in the log already
 };
 
@@ -154,6 +155,10 @@ struct Script {
   /// `script "hottest"`
   std::string title() const;
   double timeout_seconds() const noexcept;
+  /// Of the first failure; else why it misses turns.
+  const std::string& why() const noexcept {
+    return counts.first_error.empty() ? counts.away : counts.first_error;
+  }
   /// It is called where it is, and nowhere else.
   bool stays() const noexcept { return inputs || is_executed_once(); }
   /// Its file is one execution as long as its process lives: it stays there, and is told when the run ends.

@@ -25,7 +25,9 @@
 #include "server/state/run.hpp"
 #include "server/state/trace/trace.hpp"
 #include "server/workers/graph/graph_edit.hpp"
+#include "server/workers/graph/host_door.hpp"
 #include "server/workers/graph/output_memory.hpp"
+#include "server/workers/schedule_apart.hpp"
 #include "server/workers/script.hpp"
 #include "server/workers/script_output.hpp"
 #include "server/workers/worker_process.hpp"
@@ -80,7 +82,10 @@ struct ScriptBoard {
   std::vector<std::unique_ptr<ScriptSeat>> seats;
   std::uint64_t orders = 0;    // given to processes so far
   std::set<std::string> said;  // problems of all scripts, each of which is said once
-  os::CpuSet cpus;             // of the processes
+  os::CpuSet cpus;             // of the processes, but of those in what time nobody else wants
+  os::CpuSet cpus_of(const ScriptSeat& seat) const {
+    return seat.plan.idle ? os::allowed_cpus() : cpus;
+  }
 };
 
 /// What does not change while they are at work, or has a lock of its own.
@@ -95,6 +100,8 @@ struct ScriptContext {
   Reductions& reductions;
   ScriptOutput output;
   PendingIterations pending;
+  HostDoors doors;
+  std::unique_ptr<HarvestOfModules> harvest;
   WorkerPlan plan{};
   ConstantsFile constants{};
   ScriptSteering steering{};

@@ -181,6 +181,8 @@ void ScriptWorker::take_message(const Script& script, Frame& message, const Iter
   if (kind == "log") {
     context_.log->log(log_level_of(text_in(message.head, "level")), "{}: {}", script.title(),
                       text_in(message.head, "text"));
+  } else if (kind == "copied") {
+    held_.reset();
   } else if (kind == "results") {
     if (!iteration) return;
     if (script.inputs) return take_outputs(script, message, *iteration);

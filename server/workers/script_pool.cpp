@@ -69,16 +69,19 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
 
 ScriptPool::ScriptPool(const Run& run, Reductions& reductions,
                        std::function<void(Publication)> publish, std::function<void()> wake)
-    : context_{run.model,
-               run.log,
-               run.executor,
-               run.segment.at<char>(0),
-               run.facts.resumed,
-               std::move(publish),
-               std::move(wake),
-               reductions,
-               ScriptOutput(run.model, run.facts, run.folder),
-               PendingIterations(run.segment.server_state().scripts_pending)} {
+    : context_{
+          run.model,
+          run.log,
+          run.executor,
+          run.segment.at<char>(0),
+          run.facts.resumed,
+          std::move(publish),
+          std::move(wake),
+          reductions,
+          ScriptOutput(run.model, run.facts, run.folder),
+          PendingIterations(run.segment.server_state().scripts_pending),
+          HostDoors(run.model.name, run.model.architecture.network.interface, run.facts.resumed),
+          std::make_unique<HarvestOfModules>(run.segment, os::allowed_cpus().count())} {
   if (exists()) context_.plan = plan_of(run, context_.constants.descriptor());
   context_.trace = run.trace.get();
 }
@@ -270,7 +273,8 @@ void ScriptPool::place(const os::CpuSet& cpus) {
   const bool idle = context_.model.scripts.runs == model::Schedule::idle;
   board_.cpus = idle ? os::allowed_cpus() : cpus;
   for (const auto& seat : board_.seats) {
-    if (seat->process.runs()) os::set_affinity_of_process(board_.cpus, seat->process.pid());
+    if (seat->process.runs())
+      os::set_affinity_of_process(board_.cpus_of(*seat), seat->process.pid());
   }
 }
 
@@ -282,7 +286,7 @@ std::map<std::string, ScriptFate> ScriptPool::fates() const {
     fate.calls += script.counts.calls;
     fate.failed += script.counts.failed;
     fate.skipped += script.left_out();
-    if (fate.why.empty()) fate.why = script.counts.first_error;
+    if (fate.why.empty()) fate.why = script.why();
     fate.is_module = script.inputs != nullptr;
   }
   return fates;
@@ -337,6 +341,10 @@ std::vector<std::string> ScriptPool::report() const {
     if (!script.usable && !script.removed) text += "; not called any more";
     lines.push_back(std::move(text));
   }
+  const bool is_harvested = std::any_of(
+      board_.scripts.begin(), board_.scripts.end(),
+      [](const Script& script) { return script.file.module && script.file.module->harvest; });
+  if (is_harvested) lines.push_back("modules of place \"harvest\": " + context_.harvest->report());
   return lines;
 }
 

@@ -199,6 +199,8 @@ std::string write_to_own_log(const ScriptOutput& output, const Script& script,
 }  // namespace
 
 ScriptFailure failure_in(const nlohmann::json& head) {
+  if (std::string missed = text_in(head, "missed"); !missed.empty())
+    return {std::move(missed), "", true};
   return {text_in(head, "error"), text_in(head, "whole")};
 }
 
@@ -217,6 +219,11 @@ void record_call(ScriptContext& context, Script& script, std::int64_t iteration,
   std::string stopped;
   {
     const std::lock_guard<std::mutex> lock(context.board.mutex);
+    script.counts.away = failure.missed ? failure.text : "";
+    if (failure.missed) {
+      ++script.counts.skipped;
+      return;
+    }
     ++script.counts.calls;
     if (failure.text.empty()) {
       script.failures_in_a_row = 0;

@@ -42,8 +42,9 @@ Steering::Value value_in(const nlohmann::json& head);
 
 /// Why an iteration is lost for a script.
 struct ScriptFailure {
-  std::string text;   ///< with the script's own lines; "" for none
-  std::string whole;  ///< with all that Python says, for the script's own log
+  std::string text;     ///< with the script's own lines; "" for none
+  std::string whole;    ///< with all that Python says, for the script's own log
+  bool missed = false;  ///< no failure: the host that it is on has not had it
 };
 
 /// What an answer says of it.

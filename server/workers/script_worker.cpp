@@ -22,6 +22,8 @@ constexpr double kLeastLoadSeconds = 120;
 // A process that somebody kills or stops while it loads a script says nothing of the next one; one
 // that the script itself kills does.
 constexpr int kMostLoads = 5;
+// The way to another host looks at the time of a turn itself, and says how it was.
+constexpr double kWayToHostSeconds = 5;
 
 }  // namespace
 
@@ -133,7 +135,8 @@ bool ScriptWorker::ensure_runs() {
   const std::lock_guard<std::mutex> lock(board_.mutex);
   if (why.empty()) {
     seat_.running_since_ns = os::now_ns();
-    if (!board_.cpus.empty()) os::set_affinity_of_process(board_.cpus, seat_.process.pid());
+    if (!board_.cpus.empty())
+      os::set_affinity_of_process(board_.cpus_of(seat_), seat_.process.pid());
     return true;
   }
   if (why_not_.empty() && board_.said.insert(why).second)
@@ -149,7 +152,7 @@ bool ScriptWorker::ensure_runs() {
   return false;
 }
 
-void ScriptWorker::carry_out(const Order& order) {
+void ScriptWorker::carry_out(Order& order) {
   Script& script = *order.script;
   switch (order.kind) {
     case Order::Kind::load: {
@@ -300,16 +303,22 @@ Frame ScriptWorker::order_for(const Script& script, const ScriptJob& job) const 
                            seat_.outputs->take_released());
 }
 
-ScriptFailure ScriptWorker::run_script(Script& script, const ScriptJob& job) {
+ScriptFailure ScriptWorker::run_script(Script& script, ScriptJob& job) {
   const Frame order = order_for(script, job);
+  const bool is_on_host = job.module && !job.module->host.empty();
+  if (is_on_host) keep_apart(job);
+  std::optional<IdleGate::Place> place;
+  if (job.module && job.module->harvest) await_idle_core(&place);
   const TracedTime time = context_.traced(script, job.iteration->number);
   const std::int64_t began_ns = os::now_ns();
   const pid_t process = seat_.process.pid();
   const std::int64_t without_core_ns = os::without_core_ns(process);
   Frame answer;
   seat_.made.reset();
-  ScriptFailure failure =
-      converse(script, order, script.timeout_seconds(), job.iteration.get(), &answer);
+  const double seconds = script.timeout_seconds() + (is_on_host ? kWayToHostSeconds : 0);
+  ScriptFailure failure = converse(script, order, seconds, job.iteration.get(), &answer);
+  place.reset();
+  held_.reset();
   const bool has_answered = failure.text.empty();  // else what is there is what it said last
   if (has_answered) failure = failure_in(answer.head);
   if (script.inputs && failure.text.empty()) hand_over_outputs(*job.iteration);

@@ -39,10 +39,11 @@ class ScriptWorker {
   void module_is_done();
   void ensure_guard();
   void prepare_module();
+  std::string prepare_host(const ModulePlan& plan);
   bool ensure_runs();
   void process_died();
 
-  void carry_out(const Order& order);
+  void carry_out(Order& order);
   void unload(Script& script);
   ScriptFailure load(Script& script);
   ScriptFailure load_module(Script& script);
@@ -52,7 +53,9 @@ class ScriptWorker {
   std::string why_endless_with(const std::string& source,
                                const std::vector<ScriptFunction>& functions) const;
   Frame order_for(const Script& script, const ScriptJob& job) const;
-  ScriptFailure run_script(Script& script, const ScriptJob& job);
+  ScriptFailure run_script(Script& script, ScriptJob& job);
+  void keep_apart(ScriptJob& job);
+  void await_idle_core(std::optional<IdleGate::Place>* place);
   ScriptFailure converse(Script& script, const Frame& order, double seconds,
                          const Iteration* iteration, Frame* answer);
   std::optional<Frame> reply_to(Script& script, const Frame& message, const Iteration* iteration,
@@ -70,8 +73,9 @@ class ScriptWorker {
   ScriptBoard& board_;
   ScriptSeat& seat_;
   std::size_t index_;
-  std::string why_not_;      // a process cannot be started at all
-  bool interfered_ = false;  // how it ended: somebody killed or stopped it
+  std::string why_not_;            // a process cannot be started at all
+  std::optional<ScriptJob> held_;  // its memory, until what goes to another host was copied
+  bool interfered_ = false;        // how it ended: somebody killed or stopped it
 };
 
 }  // namespace leat::server

@@ -83,6 +83,8 @@ WorkerStart WorkerProcess::start_once() {
                                  {crash_file_.get(), kCrashFile}};
   if (plan_.constants_fd >= 0) passed.push_back({plan_.constants_fd, kWorkerConstants});
   if (plan_.outputs_fd >= 0) passed.push_back({plan_.outputs_fd, kWorkerOutputs});
+  for (std::size_t i = 0; i < plan_.sockets.size(); ++i)
+    passed.push_back({plan_.sockets[i], kWorkerSockets + static_cast<int>(i)});
   const Result<pid_t> started = os::start_dependent(
       {plan_.command, std::move(passed), variables(plan_, mark_), plan_.stop_limit_ns}, &stopped);
   if (!started) return {started.error().message, stopped};

@@ -22,8 +22,9 @@ struct WorkerPlan {
   std::shared_ptr<nlohmann::json> setup;  ///< the first frame
   int cores = 1;                          ///< threads that libraries in it should use
   bool idle = false;                      ///< it gets what time nobody else wants
-  int constants_fd = -1;  ///< a copy of the arrays that do not vary in time; -1: it gets none
-  int outputs_fd = -1;    ///< memory for what a module makes; -1: it gets none
+  int constants_fd = -1;       ///< a copy of the arrays that do not vary in time; -1: it gets none
+  int outputs_fd = -1;         ///< memory for what a module makes; -1: it gets none
+  std::vector<int> sockets{};  ///< that listen for another host
   std::vector<std::string> variables{};  ///< more of its environment
   /// What a process has not done that did not start.
   std::string not_started = " did not start as a worker";

@@ -2,6 +2,7 @@
 """Graphs that are described in Python: `leat graph`, its plan, its messages, its picture."""
 import json
 import math
+import re
 import subprocess
 import sys
 import textwrap
@@ -67,7 +68,8 @@ def test_the_plan_says_all_that_the_file_says(tmp_path):
     ("x = g.module('x', run='true', inputs=['u'])\ng.connect(sim.u, g.greedy(), x.u)", "x.u cannot be greedy: variable u comes with each"),
     ("g.scatter(stats.far, [view.u])", "scatter() takes a variable, whose blocks it gives away; of stats/far there"),
     ("g.redistribute(sim.u, [g.module('x', run='true', inputs=['u']).u], axis=1)", "redistribute(axis=1): variable u has 1 dim"),
-    ("g.run(place={view: 'moon'})", "where is one of node, idle, staging"),
+    ("g.run(place={view: 'moon'})", "where is one of node, idle, harvest, staging, host:NAME"),
+    ("g.run(place={view: 'host:../x'})", "where is one of node, idle, harvest, staging, host:NAME"),
     ("g.run(place={view: 'staging'})", 'module "view" shall be on staging nodes, and heat.xml has none'),
     ("1 / 0", 'File "g.py", line 5'),
     ("raise SystemExit('enough')", "enough"),
@@ -77,6 +79,24 @@ def test_mistakes_are_told_with_their_line(tmp_path, line, message):
             'view = g.module("view", run="true", inputs={"u": "km"}, outputs=["out"])\n' + line + "\ng.run()\n")
     said, plan = graph(tmp_path, code, code_wanted=1)
     assert message in said and plan is None, said
+
+
+@pytest.mark.parametrize("policy, latest", [("", True), ("g.every(2), ", True), ("g.fifo(), ", False)])
+def test_on_another_host_iterations_are_left_out_where_nobody_says_fifo(tmp_path, policy, latest):
+    said, plan = graph(tmp_path, f"""
+        sim = g.simulation("heat.xml")
+        stats = g.module("stats", run="true", inputs=["u"], outputs=["p"])
+        view = g.module("view", run="there/no_such_program here", inputs=["u", "p"], outputs=["camera"])
+        g.connect(sim.u, {policy}view.u)
+        g.connect(view.camera, sim.parameter("camera"))
+        g.run(place={{view: "host:desk"}})
+    """, "--svg", "g.svg")
+    assert "2 modules, 1 on the dedicated cores, 1 on desk" in said
+    assert re.search(rf"^On desk:  leat graph join \S+:{re.escape(str(tmp_path))}/heat.hosts --as desk$", said, re.M), said
+    view = plan["modules"][1]
+    assert view["place"] == "host:desk" and view.get("latest", False) == latest
+    assert view["inputs"][1] == {"port": "p", "sources": ["stats/p"], **({} if latest else {"depth": 4})}
+    assert "on another host" in (tmp_path / "g.svg").read_text()
 
 
 def test_all_mistakes_are_told_at_once_and_a_file_without_a_graph_is_none(tmp_path):

@@ -2,6 +2,8 @@
 """Graphs are made here: what the user's file says is kept, and becomes a plan when it says run()."""
 import json
 import os
+import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -24,7 +26,7 @@ from .parts import (
 )
 from .policies import Policy, together
 
-_WHERE = ("node", "idle", "staging")
+_WHERE = re.compile(r"node|idle|harvest|staging|host:[A-Za-z0-9_-]{1,64}")
 
 
 class Graph:
@@ -156,13 +158,14 @@ def _connect(source, policy, target):
 
 def run(*command, place=None):
     """The graph is whole: it is checked, and its plan is written beside the XML, as "<name of the simulation>.graph.json". place:
-    {module: where}, "node" (the default: on the dedicated cores), "idle" (in what time nobody else wants), or "staging" (on the staging
-    nodes). With a command it is run, with this graph: g.run("mpirun", "-n", "4", "./heat"); so are words behind the name of the file,
-    python3 GRAPH mpirun -n 4 ./heat. Ends this program with its exit status then."""
+    {module: where}, "node" (the default: on the dedicated cores), "idle" (in what time nobody else wants), "harvest" (the same,
+    and a turn begins when ranks idle), "staging" (on the staging nodes), or "host:desk" (on another host, which joins the run as that by
+    `leat graph join`). With a command it is run, with this graph: g.run("mpirun", "-n", "4", "./heat"); so are words behind the name of
+    the file, python3 GRAPH mpirun -n 4 ./heat. Ends this program with its exit status then."""
     from .plan import write_plan
     for each, where in (place or {}).items():
-        if not isinstance(each, Module) or where not in _WHERE:
-            refuse(f"place={{module: where}}, and where is one of {', '.join(_WHERE)}; not {each!r}: {where!r}")
+        if not isinstance(each, Module) or not _WHERE.fullmatch(str(where)):
+            refuse(f"place={{module: where}}, and where is one of node, idle, harvest, staging, host:NAME; not {each!r}: {where!r}")
         each.where = where
     current.place = here()
     if current.simulation is None:
@@ -178,6 +181,15 @@ def run(*command, place=None):
         os.environ["LEAT_GRAPH"] = path
         os.execvp(words[0], words)
     print(f"{path}: {len(current.modules)} modules. Run the simulation with it:\n  LEAT_GRAPH={path} mpirun ...")
+    for line in lines_of_hosts(current):
+        print(line)
+
+
+def lines_of_hosts(graph):
+    """What is typed on each other host, by which it joins the run: in this folder it finds the card that the run puts there."""
+    folder = f"{platform.node()}:{os.path.abspath(graph.simulation.name + '.hosts')}"
+    hosts = sorted({each.where[len("host:"):] for each in graph.modules.values() if each.is_on_host})
+    return [f"On {host}:  leat graph join {folder} --as {host}" for host in hosts]
 
 
 def under_command():

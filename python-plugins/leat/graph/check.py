@@ -54,7 +54,7 @@ def _check_module(module, graph, error):
     policies = [each.policy for port in module.inputs.values() for each in port.connections]
     if policies and all(each.greedy for each in policies):
         error(module.place, f'all inputs of module "{module.name}" are greedy: one has to say when it has its turns')
-    if shutil.which(module.command[0]) is None:
+    if not module.is_on_host and shutil.which(module.command[0]) is None:
         error(module.place, f'module "{module.name}": there is no program "{module.command[0]}"')
     if module.where == "staging" and not graph.simulation.staging:
         error(graph.place, f'module "{module.name}" shall be on staging nodes, and {graph.simulation.file} has none: write '

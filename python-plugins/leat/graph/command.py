@@ -6,13 +6,17 @@ import runpy
 import sys
 import traceback
 
-from .assemble import current
+from .assemble import current, lines_of_hosts
 from .parts import GraphError
 
+_SAID = {"node": "on the dedicated cores", "idle": "in idle time", "harvest": "while ranks idle", "staging": "on staging nodes"}
 _EXIT = "Exit codes: 0 good; 1 the graph has errors; 2 the command line is wrong; with a command: its own."
 
 
 def main():
+    if sys.argv[1:2] == ["join"]:
+        from .join import main as join
+        return join(sys.argv[2:])
     options = _options()
     os.environ["LEAT_GRAPH_COMMAND"] = str(os.getpid())
     try:
@@ -32,6 +36,8 @@ def main():
     except OSError as error:
         print(f"leat graph: {error}", file=sys.stderr)
         return 1
+    for line in lines_of_hosts(current):
+        print(line, file=sys.stderr if options.command else sys.stdout)
     if options.command:
         return _run(options.command, path)
     print(f"{os.path.relpath(path)}: {_described(current)}")
@@ -45,7 +51,8 @@ def _options():
     parser = argparse.ArgumentParser(prog="leat graph", formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EXIT,
                                      usage="leat graph FILE.py [--svg FILE] [-o FILE] [--check] [-- COMMAND ...]",
                                      description="Checks a graph of modules that a file in Python describes, and writes its plan for the "
-                                                 "servers of a run. Behind -- stands the command of the simulation, which is run with it.")
+                                                 "servers of a run. Behind -- stands the command of the simulation, which is run with it. "
+                                                 "`leat graph join --help`: modules on another host.")
     parser.add_argument("file", metavar="FILE.py", help="what describes the graph, see help(leat.graph)")
     parser.add_argument("--svg", metavar="FILE", help="draw the graph")
     parser.add_argument("-o", "--output", metavar="FILE", help="the plan (default: NAME.graph.json, after the simulation)")
@@ -96,9 +103,10 @@ def _frames_of(text, file):
 def _described(graph):
     where = {}
     for each in graph.modules.values():
-        where[each.where] = where.get(each.where, 0) + 1
-    said = {"node": "on the dedicated cores", "idle": "in idle time", "staging": "on staging nodes"}
-    return f"{len(graph.modules)} module{'s' * (len(graph.modules) != 1)}, " + ", ".join(f"{n} {said[each]}" for each, n in where.items())
+        kind, _, host = each.where.partition(":")
+        said = f"on {host}" if host else _SAID[kind]
+        where[said] = where.get(said, 0) + 1
+    return f"{len(graph.modules)} module{'s' * (len(graph.modules) != 1)}, " + ", ".join(f"{n} {said}" for said, n in where.items())
 
 
 def _draw(path):

@@ -3,8 +3,9 @@
 from html import escape
 
 _WIDTH, _LINE, _GAP_X, _GAP_Y, _MARGIN = 190, 20, 110, 28, 24
-_COLOURS = {"node": "#e8f1fb", "idle": "#f4effa", "staging": "#fdf1e3", "simulation": "#e9f6ec"}
-_SAID = {"node": "on the dedicated cores", "idle": "in idle time", "staging": "on staging nodes"}
+_COLOURS = {"node": "#e8f1fb", "idle": "#f4effa", "harvest": "#eef5dc", "staging": "#fdf1e3", "host": "#fbe8ee", "simulation": "#e9f6ec"}
+_SAID = {"node": "on the dedicated cores", "idle": "in idle time", "harvest": "while ranks idle", "staging": "on staging nodes",
+         "host": "on another host"}
 
 
 def svg_of(plan):
@@ -24,13 +25,17 @@ def svg_of(plan):
     return "\n".join(lines) + "\n"
 
 
+def _kind(module):
+    return module["place"].partition(":")[0]
+
+
 def _boxes(plan):
     """{name: what is drawn of it}"""
     variables = sorted({port["variable"] for module in plan["modules"] for port in module["inputs"] if "variable" in port})
     steered = sorted({name for module in plan["modules"] for port in module["outputs"] for name in port.get("steers", [])})
     boxes = {"": {"title": plan["simulation"], "where": "simulation", "ins": [f"{name} (steered)" for name in steered], "outs": variables}}
     for module in plan["modules"]:
-        boxes[module["name"]] = {"title": module["name"], "where": module["place"], "ins": [port["port"] for port in module["inputs"]],
+        boxes[module["name"]] = {"title": module["name"], "where": _kind(module), "ins": [port["port"] for port in module["inputs"]],
                                  "outs": [port["port"] for port in module["outputs"]], "command": " ".join(module["run"])}
         for port in module["inputs"]:
             for source in port.get("sources", []):
@@ -140,6 +145,6 @@ def _box(box):
 
 
 def _legend(plan, height):
-    used = [where for where in _SAID if any(module["place"] == where for module in plan["modules"])]
+    used = [where for where in _SAID if any(_kind(module) == where for module in plan["modules"])]
     return "\n".join(f'<rect x="{_MARGIN + 190 * i}" y="{height - 22}" width="12" height="12" fill="{_COLOURS[where]}" stroke="#789"/>'
                      f'<text x="{_MARGIN + 18 + 190 * i}" y="{height - 12}">{_SAID[where]}</text>' for i, where in enumerate(used))

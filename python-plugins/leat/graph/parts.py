@@ -119,9 +119,13 @@ class Module:
 
     def __init__(self, name, command, inputs, outputs, place, options=None, timeout=None):
         self.name, self.command, self.place, self.options, self.timeout = name, command, place, options or {}, timeout
-        self.where = "node"
+        self.where = "node"  # or "idle", "staging", "host:NAME"
         self.inputs = {each: Input(self, each, kind) for each, kind in inputs.items()}
         self.outputs = {each: Output(self, each, kind) for each, kind in outputs.items()}
+
+    @property
+    def is_on_host(self):
+        return self.where.startswith("host:")
 
     def __getattr__(self, name):
         if name.startswith("__") or "outputs" not in self.__dict__:

@@ -5,6 +5,7 @@ import os
 
 from .check import check
 from .parts import GraphError, Variable
+from .policies import DEPTH
 
 VERSION = 1
 
@@ -21,8 +22,7 @@ def _module(module):
     told = {"name": module.name, "run": module.command, "place": module.where, "where": str(module.place),
             "inputs": [_input(each) for each in module.inputs.values()],
             "outputs": [_output(each) for each in module.outputs.values()]}
-    policies = [each.policy for port in module.inputs.values() for each in port.connections]
-    if any(each.latest for each in policies):
+    if _leaves_out(module):
         told["latest"] = True
     if module.where == "idle":
         told["idle"] = True
@@ -31,6 +31,12 @@ def _module(module):
     if module.options:
         told["options"] = module.options
     return told
+
+
+def _leaves_out(module):
+    """Iterations, for newer ones. On another host where nobody says g.fifo(), too."""
+    policies = [each.policy for port in module.inputs.values() for each in port.connections]
+    return any(each.latest for each in policies) or (module.is_on_host and not any(each.depth for each in policies))
 
 
 def _input(port):
@@ -44,8 +50,9 @@ def _input(port):
     for name, usual in (("every", 1), ("offset", 0), ("rate", 0), ("sample", 1), ("when", ""), ("tokens", 0), ("greedy", False)):
         if getattr(policy, name) != usual:
             told[name] = getattr(policy, name)
-    if not policy.latest and not policy.greedy and not policy.tokens and "sources" in told:
-        told["depth"] = policy.depth
+    leaves_out = policy.latest or (port.owner.is_on_host and _leaves_out(port.owner))
+    if not leaves_out and not policy.greedy and not policy.tokens and "sources" in told:
+        told["depth"] = policy.depth or DEPTH
     if port.any:
         told["any"] = True
     if port.share:

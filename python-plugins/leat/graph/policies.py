@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from .parts import refuse
 
-_DEPTH = 4
+DEPTH = 4
 _RATE = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(?:Hz)?\s*")
 
 
 @dataclass(frozen=True)
 class Policy:
-    depth: int = _DEPTH
+    depth: int = 0  # none is said
     latest: bool = False
     greedy: bool = False
     rate: float = 0.0
@@ -28,7 +28,7 @@ class Policy:
         return replace(self, **said)
 
 
-def fifo(n=_DEPTH):
+def fifo(n=DEPTH):
     """Nothing is left out. At most n messages wait; then their source waits for its next turn. What the simulation writes waits in the
     buffer. This is how a connection is where nothing else is said."""
     if n < 1:

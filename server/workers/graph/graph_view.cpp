@@ -28,11 +28,12 @@ constexpr const char* kNoGraph =
     "this run has no graph: it is started with one, be it empty, by LEAT_GRAPH=FILE or <script "
     "form=\"graph\" file=\"FILE\"/>";
 
-// What has turns now: "ready", "at work", "ended", "given up".
+// What has turns now: "ready", "at work", "away", "ended", "given up".
 const char* state_of(const ScriptBoard& board, const Script& script) {
   if (!script.usable) return script.counts.first_error.empty() ? "ended" : "given up";
   const bool works = std::any_of(board.seats.begin(), board.seats.end(),
                                  [&](const auto& seat) { return seat->running == &script; });
+  if (!works && !script.counts.away.empty()) return "away";
   return works ? "at work" : "ready";
 }
 
@@ -54,7 +55,7 @@ json seen(const ScriptBoard& board, const Script& script) {
           {"skipped", counts.skipped},
           {"waiting", script.waiting.size()},
           {"seconds", counts.seconds},
-          {"why", counts.first_error}};
+          {"why", counts.away.empty() ? counts.first_error : counts.away}};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/kept_with.hpp"
+#include "lib/os/clock.hpp"
 #include "lib/os/mapped_file.hpp"
 #include "server/workers/graph/modules.hpp"
 #include "server/workers/script_task.hpp"
@@ -25,6 +26,13 @@ bool ScriptWorker::is_replaced() const {
   return seat_.module->was_changed;
 }
 
+namespace {
+
+// Servers of a run know each other some seconds after they have begun.
+constexpr std::int64_t kServersAreKnownNs = 60'000'000'000;
+
+}  // namespace
+
 // What its process is started with: the program of the plan as it is now, and new memory for what it makes.
 void ScriptWorker::prepare_module() {
   std::shared_ptr<const ModulePlan> plan;
@@ -37,6 +45,32 @@ void ScriptWorker::prepare_module() {
   if (!file) return;
   seat_.outputs = std::make_shared<OutputMemory>(std::move(*file));
   modules::prepare(*plan, seat_.outputs->file().descriptor(), context_.plan, &seat_.plan);
+  if (!plan->host.empty()) why_not_ = prepare_host(*plan);
+}
+
+// In its place a program of ours is started, by which the host comes in. "" or why not.
+std::string ScriptWorker::prepare_host(const ModulePlan& plan) {
+  std::optional<Reductions::Place> place;
+  for (const os::Deadline deadline = os::Deadline::in_ns(kServersAreKnownNs);
+       !(place = context_.reductions.place()) && !deadline.passed();) {
+    os::pause_shortly();
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    if (board_.closing) break;
+  }
+  const auto door = context_.doors.door(plan.host, place ? place->self : 0);
+  if (!door) return door.error().message;
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  const double seconds = seat_.module->timeout_seconds();
+  seat_.plan.command = {host_program(), "way-to-host", plan.name};
+  seat_.plan.sockets = (*door)->sockets();
+  (*seat_.plan.setup)["host"] = {
+      {"name", plan.host},
+      {"credential", (*door)->credential()},
+      {"sockets", seat_.plan.sockets.size()},
+      {"seconds", seconds},
+      {"patience",
+       plan.latest ? 0.0 : std::min(seconds, context_.model.architecture.timeout_seconds / 2)}};
+  return "";
 }
 
 // Its process has answered when it was started; what it takes and makes is in the plan.
@@ -65,6 +99,26 @@ void ScriptWorker::hand_over_outputs(const Iteration& iteration) {
   }
   made->memory = kept_with(made->memory, context_.pending.hold(iteration.number));
   context_.publish(std::move(*made));
+}
+
+// While the turn is at work on another host the simulation has its memory back, when what goes there was copied.
+void ScriptWorker::keep_apart(ScriptJob& job) {
+  auto rest = std::make_shared<Iteration>();
+  rest->number = job.iteration->number;
+  rest->complete = job.iteration->complete;
+  rest->parameters = job.iteration->parameters;
+  const std::shared_ptr<const Iteration> iteration = std::move(rest);
+  held_ = std::exchange(
+      job, {kept_with(iteration, context_.pending.hold(iteration->number)), {}, job.module});
+}
+
+// Ranks wake it as they begin to idle. Its time is counted from there.
+void ScriptWorker::await_idle_core(std::optional<IdleGate::Place>* place) {
+  const Wanted wanted(context_.harvest->schedule);
+  place->emplace(context_.harvest->gate, [this] {
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    return board_.closing || board_.abandoned;
+  });
 }
 
 void ScriptWorker::take_outputs(const Script& script, const Frame& message,

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "lib/os/cores.hpp"
 #include "lib/os/process.hpp"
 #include "server/workers/python/script_files.hpp"
 #include "server/workers/script_task.hpp"
@@ -79,7 +80,8 @@ void prepare(const ModulePlan& plan, int outputs, const WorkerPlan& of_scripts, 
     own->command[0] = found;
   own->setup = std::make_shared<json>(*of_scripts.setup);
   (*own->setup)["module"] = plan.told;
-  own->idle = own->idle || plan.idle;
+  own->idle = own->idle || plan.idle || plan.harvest;
+  if (own->idle) own->cores = os::allowed_cpus().count();
   own->outputs_fd = outputs;
   own->variables = {"LEAT_MODULE=" + plan.name, "PYTHONPATH=" + python_path()};
   own->not_started = " is no module: it has never called leat_wait()";

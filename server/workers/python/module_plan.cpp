@@ -67,6 +67,18 @@ void refuse_double_ports(const ModulePlan& plan) {
     if (!outputs.insert(each).second) refuse("outputs", each);
 }
 
+// It is the name of a file, too.
+std::string host_in(const std::string& place) {
+  constexpr const char* kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+  if (!place.starts_with("host:")) return "";
+  const std::string name = place.substr(5);
+  if (name.empty() || name.size() > 64 || name.find_first_not_of(kLetters) != std::string::npos)
+    throw std::invalid_argument("place \"" + place +
+                                "\": a host has a name of letters, digits, \"_\" and \"-\"");
+  return name;
+}
+
 std::shared_ptr<const ModulePlan> module_of(const json& told) {
   const auto plan = std::make_shared<ModulePlan>();
   plan->name = told.at("name");
@@ -78,7 +90,10 @@ std::shared_ptr<const ModulePlan> module_of(const json& told) {
   read(told, "timeout", &plan->timeout_seconds);
   read(told, "latest", &plan->latest);
   read(told, "idle", &plan->idle);
-  plan->on_staging = told.value("place", "node") == "staging";
+  const std::string place = told.value("place", "node");
+  plan->on_staging = place == "staging";
+  plan->harvest = place == "harvest";
+  plan->host = host_in(place);
   for (const json& each : told.value("inputs", json::array()))
     plan->inputs.push_back(input_of(each));
   for (const json& each : told.value("outputs", json::array()))

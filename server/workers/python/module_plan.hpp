@@ -43,6 +43,8 @@ struct ModulePlan {
   bool latest = false;         ///< of iterations that wait while it is busy the newest is kept
   bool on_staging = false;     ///< it is on the staging nodes
   bool idle = false;           ///< it gets what time nobody else wants
+  bool harvest = false;        ///< and its turns begin while ranks idle
+  std::string host;  ///< "desk": it is there, and what it takes and makes is sent; "": it is here
   std::vector<ModuleInput> inputs;
   std::vector<std::string> outputs;  ///< names of products
   std::uint64_t stamp = 0;           ///< another one when anything of it is

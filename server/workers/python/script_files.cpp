@@ -16,6 +16,9 @@
 namespace leat::server {
 
 std::string python_launcher() { return os::path_beside_program(LEAT_PYTHON_FOLDER "/launch.py"); }
+std::string host_program() {
+  return os::path_beside_program(LEAT_PYTHON_FOLDER "/../plugins/graph-host");
+}
 
 Result<std::string> find_python(const std::string& interpreter, const std::string& packages) {
   const std::string python = os::find_program(interpreter);
