@@ -6,7 +6,7 @@ import pathlib
 import signal
 
 import numpy as np
-from leat_run import data, same_bits
+from leat_run import await_death, data, same_bits
 
 GLOBAL = (23, 17)
 GHOSTS = ((1, 2), (2, 1))  # low and high, of each dimension
@@ -132,10 +132,13 @@ def doomed(run):
     try:
         yield run
     finally:
-        for pid in run.servers():
+        servers = list(run.servers())
+        for pid in servers:
             os.kill(pid, signal.SIGKILL)
         for rank in run.ranks:
             rank.stop_process()
+        for pid in servers:
+            await_death(pid)  # what still holds its locks has not left anything yet
 
 
 def published(folder):
