@@ -29,28 +29,30 @@ FrameStatus status_of(os::Arrived arrived) {
   return FrameStatus::ended;
 }
 
-FrameStatus receive_text(int socket, std::uint64_t bytes, std::string* text,
-                         std::int64_t deadline_ns, const os::GivenUp& given_up) {
+FrameStatus read_text(const std::function<FrameStatus(void*, std::size_t)>& read,
+                      std::uint64_t bytes, std::string* text) {
   text->clear();
   FrameStatus status = FrameStatus::frame;
   while (status == FrameStatus::frame && text->size() < bytes) {
     const std::size_t had = text->size();
     text->resize(std::min<std::uint64_t>(bytes, std::max(kLeastRoom, 2 * had)));
-    status = status_of(
-        os::receive_all(socket, text->data() + had, text->size() - had, deadline_ns, given_up));
+    status = read(text->data() + had, text->size() - had);
   }
   return status;
 }
 
 }  // namespace
 
-bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns,
-                const os::GivenUp& given_up) {
+std::string start_of(const Frame& frame) {
   // Texts of the simulation may be in any encoding; JSON is in UTF-8.
   const std::string head = frame.head.dump(-1, ' ', false, json::error_handler_t::replace);
   const std::uint64_t lengths[2] = {head.size(), frame.data.size()};
-  std::string start(reinterpret_cast<const char*>(lengths), sizeof lengths);
-  start += head;
+  return std::string(reinterpret_cast<const char*>(lengths), sizeof lengths) + head;
+}
+
+bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns,
+                const os::GivenUp& given_up) {
+  const std::string start = start_of(frame);
   return os::send_all(socket, start.data(), start.size(), deadline_ns, given_up) &&
          os::send_all(socket, frame.data.data(), frame.data.size(), deadline_ns, given_up);
 }
@@ -67,19 +69,25 @@ bool parse_head(const std::string& text, json* head) {
   return !too_deep && head->is_object();
 }
 
-FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns,
-                          const os::GivenUp& given_up) {
+FrameStatus read_frame(const std::function<FrameStatus(void*, std::size_t)>& read,
+                       std::uint64_t most_bytes, Frame* frame) {
   std::uint64_t lengths[2] = {};
-  FrameStatus status =
-      status_of(os::receive_all(socket, lengths, sizeof lengths, deadline_ns, given_up));
+  FrameStatus status = read(lengths, sizeof lengths);
   if (status != FrameStatus::frame) return status;
-  if (lengths[0] > kMostHeadBytes || lengths[1] > kMostBytes) return FrameStatus::malformed;
+  if (lengths[0] > kMostHeadBytes || lengths[1] > most_bytes) return FrameStatus::malformed;
   std::string head;
-  status = receive_text(socket, lengths[0], &head, deadline_ns, given_up);
-  if (status != FrameStatus::frame) return status;
-  status = receive_text(socket, lengths[1], &frame->data, deadline_ns, given_up);
+  status = read_text(read, lengths[0], &head);
+  if (status == FrameStatus::frame) status = read_text(read, lengths[1], &frame->data);
   if (status != FrameStatus::frame) return status;
   return parse_head(head, &frame->head) ? FrameStatus::frame : FrameStatus::malformed;
+}
+
+FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns,
+                          const os::GivenUp& given_up) {
+  const auto read = [&](void* to, std::size_t bytes) {
+    return status_of(os::receive_all(socket, to, bytes, deadline_ns, given_up));
+  };
+  return read_frame(read, kMostBytes, frame);
 }
 
 const json& member_of(const json& object, const char* key) {

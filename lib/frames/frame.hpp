@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -27,6 +28,12 @@ struct Frame {
 
 /// malformed: what came is no frame; what follows cannot be told from it.
 enum class FrameStatus { frame, late, ended, malformed };
+
+/// What comes before its data.
+std::string start_of(const Frame& frame);
+/// Reads one by `read`, which fills so many bytes, or says why it cannot. One with more than `most_bytes` of data is malformed.
+FrameStatus read_frame(const std::function<FrameStatus(void*, std::size_t)>& read,
+                       std::uint64_t most_bytes, Frame* frame);
 
 /// False when the other side is gone, or takes nothing until `deadline_ns` of the monotonic clock.
 bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns,

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "lib/base/scalar.hpp"
@@ -17,6 +18,7 @@
 #include "lib/node/runtime_folder.hpp"
 #include "lib/os/process.hpp"
 #include "server/driver/startup.hpp"
+#include "server/hosts/command_line.hpp"
 #include "server/workers/plugin_words.hpp"
 #include "server/workers/script_output.hpp"
 
@@ -154,6 +156,8 @@ std::string problem_with(const Options& options) {
 }  // namespace
 
 int run_command_line(int argc, char** argv, const HostProcess& host) {
+  if (argc > 1 && argv[1] == std::string_view(hosts::kGraphHost))
+    return hosts::run_graph_host(argc - 1, argv + 1);
   Options options;
   options.mpi = host.mpi;
   OtherDuties others;

@@ -12,6 +12,7 @@
 #include "lib/os/cores.hpp"
 #include "lib/os/process.hpp"
 #include "server/hosts/frames.hpp"
+#include "server/workers/python/script_files.hpp"
 
 namespace leat::hosts {
 namespace {
@@ -20,13 +21,6 @@ using nlohmann::json;
 
 constexpr std::int64_t kLookAtProgram = kSecond / 5;
 constexpr std::uint64_t kMostOfTurn = std::uint64_t{1} << 36;
-
-// Where `import leat.module` finds it, before what the user has.
-std::string variable_of_python() {
-  const std::string own = os::path_beside_program("../python");
-  const char* const users = std::getenv("PYTHONPATH");
-  return "PYTHONPATH=" + own + (users && *users ? ":" + std::string(users) : "");
-}
 
 }  // namespace
 
@@ -115,7 +109,7 @@ bool JoinedModule::prepare(const json& setup, std::string* why) {
   plan_.setup = std::make_shared<json>(setup);
   plan_.cores = os::allowed_cpus().count();
   plan_.constants_fd = plan_.outputs_fd = outputs_->descriptor();
-  plan_.variables = {"LEAT_MODULE=" + name_, variable_of_python(), "MPLBACKEND="};
+  plan_.variables = {"LEAT_MODULE=" + name_, server::variable_of_python(), "MPLBACKEND="};
   plan_.not_started = " is no module: it has never called leat_wait()";
   *why = process_.start().why;
   if (why->empty()) say("has started: " + plan_.command[0]);

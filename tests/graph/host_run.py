@@ -9,7 +9,7 @@ import subprocess
 from graph_run import wait_until
 from leat_run import BUILD, LIMIT, await_death
 
-PROGRAM = BUILD / "lib/leat/plugins/graph-host"
+PROGRAM = BUILD / "bin/leatd"
 
 
 def processes(*words):
@@ -34,7 +34,7 @@ class Desk:
 
     def join(self, *options, cards=None):
         """Returns at once. The card comes by whatever way the user likes; here it is the run's own."""
-        words = [PROGRAM, "join", cards or self.run.folder / "run.hosts", self.name, "--wait", str(LIMIT), *options]
+        words = [PROGRAM, "--graph-host", "join", cards or self.run.folder / "run.hosts", self.name, "--wait", str(LIMIT), *options]
         self.process = subprocess.Popen(words, cwd=self.folder, stderr=open(self.folder / "join.log", "ab"))
         return self
 
@@ -68,7 +68,7 @@ class Desk:
 
 def ways(run, module):
     """What leatd has started in the place of a module."""
-    return [pid for pid in processes(PROGRAM, "way-to-host", module) if _is_below(pid, run.servers())]
+    return [pid for pid in processes(PROGRAM, "--graph-host", "way-to-host", module) if _is_below(pid, run.servers())]
 
 
 def _is_below(pid, parents):

@@ -33,7 +33,9 @@ PIDS = """
     import json, os, sys, time
     import leat.module as module
     while module.wait():
-        open(module.name() + ".pid", "w").write(str(os.getpid()))
+        with open(module.name() + ".pid.part", "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(module.name() + ".pid.part", module.name() + ".pid")
         with open(module.name() + ".seen", "a") as file:
             file.write(json.dumps({"iteration": module.iteration()}) + "\\n")
 """
@@ -322,4 +324,4 @@ def test_the_command_says_when_no_run_lets_it_in(tmp_path):
     words = [BUILD / "bin/leat", "graph", "join", "run.hosts", "--as", "desk", "--wait", "0.5", "--interpreter", sys.executable]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 1 and "there is no card desk.card in" in done.stderr, done
-    assert not processes(PROGRAM, "join", tmp_path / "run.hosts", "desk")
+    assert not processes(PROGRAM, "--graph-host", "join", tmp_path / "run.hosts", "desk")

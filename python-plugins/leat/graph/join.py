@@ -14,16 +14,16 @@ _EXIT = "Exit codes: 0 the run is over; 1 it was not joined, or a module could n
 
 def main(words):
     options = _options(words)
-    program = os.path.abspath(os.path.join(os.path.dirname(sys.argv[0]), "..", "plugins", "graph-host"))
+    program = os.path.join(os.path.dirname(os.environ["LEAT_PROGRAM"]), "leatd")
     name = options.name if options.server == 0 else f"{options.name}.{options.server}"
     told = ["--wait", str(options.wait), *(["--at", options.at] if options.at else [])]
     node, _, folder = options.folder.rpartition(":")
     if not node:
-        return _run([program, "join", os.path.abspath(folder), name, *told])
+        return _run([program, "--graph-host", "join", os.path.abspath(folder), name, *told])
     with tempfile.TemporaryDirectory() as own:  # for this user alone
         if not _fetched(node, f"{folder}/{name}.card", f"{own}/{name}.card", options.wait):
             return 1
-        return _run([program, "join", own, name, *told])
+        return _run([program, "--graph-host", "join", own, name, *told])
 
 
 def _options(words):

@@ -6,6 +6,7 @@
 #include "lib/base/kept_with.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/mapped_file.hpp"
+#include "lib/os/process.hpp"
 #include "server/workers/graph/modules.hpp"
 #include "server/workers/script_task.hpp"
 #include "server/workers/script_worker.hpp"
@@ -61,7 +62,7 @@ std::string ScriptWorker::prepare_host(const ModulePlan& plan) {
   if (!door) return door.error().message;
   const std::lock_guard<std::mutex> lock(board_.mutex);
   const double seconds = seat_.module->timeout_seconds();
-  seat_.plan.command = {host_program(), "way-to-host", plan.name};
+  seat_.plan.command = {os::path_beside_program("leatd"), "--graph-host", "way-to-host", plan.name};
   seat_.plan.sockets = (*door)->sockets();
   (*seat_.plan.setup)["host"] = {
       {"name", plan.host},

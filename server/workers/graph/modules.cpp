@@ -2,8 +2,6 @@
 #include "server/workers/graph/modules.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "lib/os/cores.hpp"
@@ -15,13 +13,6 @@ namespace leat::server::modules {
 namespace {
 
 using nlohmann::json;
-
-// Where `import leat.graph` finds it, before what the user has.
-std::string python_path() {
-  const std::string own = std::filesystem::path(python_launcher()).parent_path().string();
-  const char* const users = std::getenv("PYTHONPATH");
-  return users && *users ? own + ":" + users : own;
-}
 
 bool is_at_work(const ScriptBoard& board, const Script& script, std::int64_t first,
                 std::int64_t last) {
@@ -83,7 +74,7 @@ void prepare(const ModulePlan& plan, int outputs, const WorkerPlan& of_scripts, 
   own->idle = own->idle || plan.idle || plan.harvest;
   if (own->idle) own->cores = os::allowed_cpus().count();
   own->outputs_fd = outputs;
-  own->variables = {"LEAT_MODULE=" + plan.name, "PYTHONPATH=" + python_path()};
+  own->variables = {"LEAT_MODULE=" + plan.name, variable_of_python()};
   own->not_started = " is no module: it has never called leat_wait()";
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -16,8 +17,11 @@
 namespace leat::server {
 
 std::string python_launcher() { return os::path_beside_program(LEAT_PYTHON_FOLDER "/launch.py"); }
-std::string host_program() {
-  return os::path_beside_program(LEAT_PYTHON_FOLDER "/../plugins/graph-host");
+
+std::string variable_of_python() {
+  const char* const users = std::getenv("PYTHONPATH");
+  return "PYTHONPATH=" + os::path_beside_program(LEAT_PYTHON_FOLDER) +
+         (users && *users ? ":" + std::string(users) : "");
 }
 
 Result<std::string> find_python(const std::string& interpreter, const std::string& packages) {

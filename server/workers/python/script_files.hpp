@@ -19,8 +19,8 @@ namespace leat::server {
 
 /// Path of launch.py, beside the installation that the running program is part of.
 std::string python_launcher();
-/// Of the program at both ends of the way to another host.
-std::string host_program();
+/// The variable by which a program finds `import leat`, before what the user has.
+std::string variable_of_python();
 
 /// Path of the interpreter that `launch.py` may be given to. Fails when there is none, or no
 /// launch.py: the message says what to do. `packages`: that it needs, "h5py"; "": none.

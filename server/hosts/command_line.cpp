@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of the way to another host that has modules of a graph: `graph-host way-to-host MODULE`, which leatd starts in the place of
-// the module, and `graph-host join CARDS NAME`, which `leat graph join` starts.
+#include "server/hosts/command_line.hpp"
+
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
@@ -9,10 +9,11 @@
 #include "server/hosts/join.hpp"
 #include "server/hosts/way.hpp"
 
-int main(int argc, char** argv) {
-  using namespace leat::hosts;
+namespace leat::hosts {
+
+int run_graph_host(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
-  CLI::App app("Both ends of the way to another host that has modules of a graph.", "graph-host");
+  CLI::App app("Both ends of the way to another host that has modules of a graph.", kGraphHost);
   JoinOptions options;
   std::string module;
   CLI::App* const way = app.add_subcommand("way-to-host", "leatd starts it");
@@ -28,3 +29,5 @@ int main(int argc, char** argv) {
   end_by_signals();
   std::_Exit(Join(options).run());
 }
+
+}  // namespace leat::hosts
