@@ -143,6 +143,8 @@ void Member::adopt(const View& view) {
   send_down();
   forget_gone();
   choose_parent();
+  // What it sent while the root before took it for dead was not taken by its parent, though that may be the same one.
+  if (is_other_root && parent_ && linked_.has(*parent_)) attach();
   pass_on();
 }
 
@@ -309,6 +311,7 @@ void Member::on(Rank from, Up up) {
   if (child.attached != there || child.leaving != leaving) below_.reset();
   child = {std::move(there), std::move(leaving), up.known, up.confirmed, now_ns_};
   suspected_.erase(from);
+  if (up.view.epoch == view_.epoch && members().has(from)) refused_ -= RankSet(from);
   if (is_new || view_.is_newer_than(up.view)) send_down(from);
   want_more(from, up.known);
   if (is_new) pass_on();
@@ -338,7 +341,12 @@ void Member::on(Rank from, Down down) {
 
 // Also of one that was silent for so long that it is no child at present.
 void Member::on(Rank from, Partial partial) {
-  if (!members().has(from)) return;
+  if (!members().has(from)) {
+    refused_ += from;
+    return;
+  }
+  // It sends that again once it knows of the root that does not take it for dead; what comes before that is not all of it.
+  if (refused_.has(from)) return;
   end_if_too_many(partial.round);
   if (is_alone()) return;
   const bool is_of_child = partial.by > 0 && above(partial.by) == settings_.self;

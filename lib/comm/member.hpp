@@ -208,6 +208,7 @@ class Member {
   std::map<Rank, Child> children_;
   mutable std::optional<Below> below_;      // empty: to be found anew
   std::map<Rank, std::int64_t> suspected_;  // since when
+  RankSet refused_;  // they were dead when they sent partials, and have yet to send them again
   std::uint64_t pulse_ = 0;
   std::int64_t pulse_ns_;   // when there was the last one
   bool is_rooted_ = false;  // it was less than `silence` ago; of a root: it has most of the others

@@ -326,6 +326,39 @@ TEST(Member, GoesAloneWhenMoreRoundsAreOpenThanMayBe) {
   EXPECT_EQ(member.take_outcomes().size(), 3U);
 }
 
+// As of a job that was suspended while the root before took it for dead: what was refused then is not taken for nothing.
+TEST(Member, HearsWhoIsAliveForANewRootWhenThatSaysAllOfIt) {
+  MemberSettings settings{1, 3, 1};
+  settings.silence_ns = settings.give_up_ns = settings.start_ns = 10 * kSecond;
+  Member member(settings, 0);
+  member.connected(0);
+  const View first, without{.version = 1, .dead = RankSet(2)},
+      next{.epoch = std::int64_t{1} << 40, .starts = {{std::int64_t{1} << 40, 0}}};
+  const auto of_the_child = [](std::int64_t number) {
+    return Partial{{0, number}, 2, RankSet(2), {}, INT64_MIN, marked(2, {0, number})};
+  };
+  for (const std::int64_t number : {5, 6})
+    EXPECT_EQ(member.contribute({0, number}, marked(1, {0, number})), "");
+  member.receive(2, Up{first, RankSet(2)});
+  member.receive(0, Down{without});
+  member.receive(2, of_the_child(5));
+  member.receive(0, Down{next});
+  member.receive(2, of_the_child(6));
+  for (const auto& [to, message] : member.take_messages())
+    if (const auto* const partial = std::get_if<Partial>(&message))
+      EXPECT_FALSE(partial->of.has(2) || partial->passed.has(2)) << partial->round.number;
+  member.receive(2, Up{next, RankSet(2)});
+  for (const std::int64_t number : {5, 6}) member.receive(2, of_the_child(number));
+  RankSet of[2];
+  for (const auto& [to, message] : member.take_messages()) {
+    const auto* const partial = std::get_if<Partial>(&message);
+    if (!partial) continue;
+    EXPECT_TRUE(partial->passed.empty()) << partial->round.number;
+    of[partial->round.number - 5] += partial->of;
+  }
+  EXPECT_TRUE(of[0].has(2) && of[1].has(2));
+}
+
 TEST(Member, AloneIsAllThereIs) {
   MemberSettings settings;
   settings.silence_ns = settings.give_up_ns = settings.start_ns = kSecond;
