@@ -175,14 +175,14 @@ LEAT_API leat_status leat_set_level(const char* mesh, uint32_t block, int32_t le
 /* Goes on from a checkpoint: *iteration is filled with the iteration that comes after the newest whole one, or with 0 when there is
  * none, and this rank is in that iteration. The same on all ranks of the run; the log says which checkpoint it is, and why newer
  * ones are not taken. LEAT_RESTART=300 in the environment names another one, by its iteration, LEAT_RESTART=off none. Parameters without a
- * value have the one that they had then. After leat_init, before the first write.
+ * value have the one that they had then. After leat_init, before the first write of a variable that varies in time.
  *
  *     int64_t step = 0;
  *     leat_restart_step(&step);
  *     if (step > 0) leat_read("checkpoint/u", u);
  *     for (; step < steps; ++step) ...
  *
- * Errors: STATE when this rank has written already; ARGUMENT; SYSTEM when it cannot be read any more. */
+ * Errors: STATE when this rank has written what varies in time already; ARGUMENT; SYSTEM when it cannot be read any more. */
 LEAT_API leat_status leat_restart_step(int64_t* iteration);
 
 /* Fills an array with what that checkpoint has of it: the block that this rank would write now, ghosts included, whichever
@@ -210,8 +210,9 @@ LEAT_API int64_t leat_iteration(void);
  * output of the run before goes on in the same file: docs/how-to/restart.md.
  * Once, and before anything of this rank was written, signalled or ended, but for variables with time-varying="false": those are
  * of this iteration then. 0 is allowed.
- * Errors: ARGUMENT (below 0, or above 2147483646), STATE (too late, nothing is changed), TIMEOUT (the server takes nothing
- * now; the number holds, and it is told as soon as it does), SERVER. */
+ * Errors: ARGUMENT (below 0, or above 2147483646), STATE (too late; nothing is changed, and leat_finalize returns STATE when
+ * iterations ended under other numbers than these), TIMEOUT (the server takes nothing now; the number holds, and it is told as
+ * soon as it does), SERVER. */
 LEAT_API leat_status leat_start_at(int64_t iteration);
 
 /* Optional: the iteration that begins now has this number, the step of the code itself, instead of the one after the last. Files,
@@ -220,7 +221,7 @@ LEAT_API leat_status leat_start_at(int64_t iteration);
  * so. Before anything of the iteration is written or signalled; values of parameters may be set before, and, before the first of
  * these calls, variables with time-varying="false" be written. The first call may come instead of leat_start_at. Errors: ARGUMENT
  * (below 0, or above 2147483646), STATE (the number is less than that of the current iteration, or something was written since
- * leat_end_iteration; nothing is changed), TIMEOUT (the server takes nothing now; the number holds, and it is told as soon as it
+ * leat_end_iteration; nothing is changed, and leat_finalize returns STATE when the iteration ends under the other number), TIMEOUT (the server takes nothing now; the number holds, and it is told as soon as it
  * does), SERVER. */
 LEAT_API leat_status leat_begin_iteration(int64_t iteration);
 
@@ -289,7 +290,8 @@ LEAT_API leat_status leat_get_double(const char* parameter, double* value);
 LEAT_API leat_status leat_get_string(const char* parameter, char* text, uint64_t size, uint64_t* needed);
 
 /* LEAT_OK when some plugin takes the variable in the current iteration, LEAT_UNWANTED when none does: a code may spare
- * itself the work of computing it. LEAT_UNWANTED too when the iteration is left out. Writing it all the same is allowed and costs nothing. */
+ * itself the work of computing it. One with time-varying="false" is wanted in the first iteration that this rank writes it in, and then
+ * as `every` says. LEAT_UNWANTED too when the iteration is left out. Writing it all the same is allowed and costs nothing. */
 LEAT_API leat_status leat_wanted(const char* variable);
 
 /* The message of the last call of this thread that failed, with what to do about it; "" when none has. Valid until the

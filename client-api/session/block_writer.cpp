@@ -90,7 +90,7 @@ inline Status BlockWriter::reserve(const Call& call, std::uint32_t variable, std
   const std::int64_t iteration = channel_.iteration();
   Status status = channel_.reserve(call.lock, budget, bytes, iteration, offset);
   if (status == Status::ERROR_FULL && drops_iterations_ && iteration == channel_.iteration()) {
-    note_write(variable);  // so that leat_finalize ends it, which says the same once more
+    note_wait(variable);  // so that leat_finalize ends it, which says the same once more
     status = channel_.drop(iteration);
   }
   return status;
@@ -135,7 +135,7 @@ void BlockWriter::add_checksum(const Call& call, std::uint64_t offset) noexcept 
   WaitBudget budget = channel_.budget();
   const Status status = channel_.push_block(call.lock, budget, offset, begun_ns);
   if (status != Status::OK) channel_.memory().give_back(offset);
-  if (status == Status::OK || drops_iterations_) note_write(variable);
+  if (status == Status::OK || drops_iterations_) note_wait(variable);
   if (status == Status::ERROR_FULL && drops_iterations_) return channel_.drop(channel_.iteration());
   if (status != Status::OK) return lose_for(call, status, variable, data_bytes);
   return unless_dropped(status);
@@ -163,7 +163,7 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
                                       const Source& source) {
   const std::uint64_t bytes = known.bytes;
   if (!source.data && bytes > 0) return lose_null(call, variable);
-  if (!variables_.wanted(variable, channel_.iteration())) return Status::OK;
+  if (!variables_.wanted(variable, state, channel_.iteration())) return Status::OK;
   if (channel_.is_dropped(channel_.iteration())) return Status::DROPPED;
   std::uint64_t offset = 0;
   const std::int64_t traced_ns = channel_.trace_clock();
@@ -238,7 +238,8 @@ Status BlockWriter::alloc_as(const Call& call, std::uint32_t variable, std::uint
                              const BlockShape& shape, const std::int64_t* global, void** data) {
   *data = nullptr;
   if (!variables_.has(variable)) return Status::ERROR_ARGUMENT;
-  if (!variables_.wanted(variable, channel_.iteration())) return Status::UNWANTED;
+  if (!variables_.wanted(variable, variables_.block(variable, block), channel_.iteration()))
+    return Status::UNWANTED;
   if (channel_.is_dropped(channel_.iteration())) return Status::DROPPED;
   Error error;
   if (shape.place == shm::Place::in_global && !variables_.has_global(variable, global, &error))
@@ -338,7 +339,8 @@ Status BlockWriter::wanted(const Call& call, const char* name) {
   Status status = Status::OK;
   if (!names_.find_variable(call, name, &variable, &status)) return status;
   const std::int64_t iteration = channel_.iteration();
-  const bool wanted = variables_.wanted(variable, iteration) && !channel_.is_dropped(iteration);
+  const bool wanted = variables_.wanted(variable, variables_.block(variable, 0), iteration) &&
+                      !channel_.is_dropped(iteration);
   return wanted ? Status::OK : Status::UNWANTED;
 }
 

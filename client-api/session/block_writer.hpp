@@ -69,11 +69,13 @@ class BlockWriter {
   /// Something was handed over, or left out, since the iteration began.
   bool wrote_since_end() const noexcept { return wrote_since_end_; }
   /// Some of it varies in time.
-  bool wrote_varying() const noexcept { return wrote_varying_; }
+  bool wrote_varying() const noexcept {
+    return waited_for_varying_ || variables_.has_varying(channel_.iteration());
+  }
   /// `has_constants`: what was written before, which does not vary in time, is of this iteration.
   void begin_iteration(bool has_constants) noexcept {
     wrote_since_end_ = has_constants;
-    wrote_varying_ = false;
+    waited_for_varying_ = false;
   }
 
  private:
@@ -108,12 +110,13 @@ class BlockWriter {
       if (status != Status::OK) return status;
     }
     state.handed_over_in = channel_.iteration();
-    note_write(variable);
+    wrote_since_end_ = true;
     return Status::OK;
   }
-  void note_write(std::uint32_t variable) noexcept {
+  /// Of a write that had to wait, and may be left out: it was one all the same.
+  void note_wait(std::uint32_t variable) noexcept {
     wrote_since_end_ = true;
-    wrote_varying_ = wrote_varying_ || !variables_.is_constant(variable);
+    waited_for_varying_ = waited_for_varying_ || !variables_.is_constant(variable);
   }
   Status await_push(const Call& call, std::uint32_t variable, std::uint64_t offset,
                     std::int64_t begun_ns);
@@ -130,7 +133,7 @@ class BlockWriter {
   BlockNames names_;
   const bool checksums_;
   const bool drops_iterations_;  // as when-full says
-  bool wrote_since_end_ = false, wrote_varying_ = false;
+  bool wrote_since_end_ = false, waited_for_varying_ = false;
 };
 
 }  // namespace leat::client

@@ -73,6 +73,8 @@ class EventSender {
   /// Sends what was kept as far as there is room. True when there is room for more.
   bool has_room() noexcept { return unsent_.empty() ? !events_.full() : send_unsent(); }
   bool ring_is_full() noexcept { return events_.full(); }
+  /// How many were handed over so far.
+  std::uint64_t sent() const noexcept { return events_.next(); }
   /// Calls `call` with each event that lies in the ring and was not taken.
   template <class Call>
   void for_each_left(Call call) const {

@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "client-api/connect/hosted_server.hpp"
 #include "client-api/connect/last_error.hpp"
@@ -71,14 +72,13 @@ Status Session::restart_step(const Call& call, std::int64_t* iteration) {
   if (!iteration)
     return failures_.complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, "");
   const bool has_begun =
-      has_anything() || (channel_.iteration() != 0 && channel_.iteration() != next);
+      has_varying() || (channel_.iteration() != 0 && channel_.iteration() != next);
   if (has_begun)
-    return failures_.complain(
-        call,
-        {Status::ERROR_STATE, "this rank is at work in iteration " +
-                                  std::to_string(channel_.iteration()) +
-                                  " already: call it after leat_init, before the first write"},
-        "");
+    return refuse_number(call, "this rank is at work in iteration " +
+                                   std::to_string(channel_.iteration()) +
+                                   " already: call it after leat_init, before the first write of "
+                                   "what varies in time");
+  settle_refused();
   // The server is told as by leat_start_at, so that it knows which ranks do not ask.
   const Status told = next > 0 && !has_begun_ ? start_at(call, next) : Status::OK;
   if (const Status status = checkpoints_.restore(call, parameters_); status != Status::OK)
@@ -200,26 +200,33 @@ inline Status Session::end(const Call& call) {
 Status Session::expect_number(const Call& call, const char* what, std::int64_t iteration) {
   constexpr std::int64_t kMost = INT32_MAX - 1;
   if (iteration >= 0 && iteration <= kMost) return Status::OK;
-  return failures_.complain(
-      call,
-      {Status::ERROR_ARGUMENT, std::string(what) + " cannot have the number " +
-                                   std::to_string(iteration) + ": numbers go from 0 to " +
-                                   std::to_string(kMost)},
-      "");
+  return refuse_number(call,
+                       std::string(what) + " cannot have the number " + std::to_string(iteration) +
+                           ": numbers go from 0 to " + std::to_string(kMost),
+                       Status::ERROR_ARGUMENT);
+}
+
+Status Session::refuse_number(const Call& call, const std::string& why, Status status) {
+  if (refused_.empty()) sent_when_refused_ = sent_without_ends();
+  refused_ = std::string(call.name) + ": " + why;
+  return failures_.complain(call, {status, why}, "");
+}
+
+void Session::settle_refused() {
+  const std::string refused = std::exchange(refused_, {});
+  if (!refused.empty() && sent_without_ends() > sent_when_refused_ && misnumbered_.empty())
+    misnumbered_ = refused;
 }
 
 Status Session::start_at(const Call& call, std::int64_t iteration) {
   const Status status = expect_number(call, "the first iteration", iteration);
   if (status != Status::OK) return status;
   if (has_chosen_first()) {
-    return failures_.complain(
-        call,
-        {Status::ERROR_STATE,
-         "this rank has begun already, and is in iteration " +
-             std::to_string(channel_.iteration()) +
-             ": call leat_start_at once, after leat_init and before the first leat_write of what "
-             "varies in time, leat_signal or leat_end_iteration; nothing is changed"},
-        "");
+    return refuse_number(
+        call, "this rank has begun already, and is in iteration " +
+                  std::to_string(channel_.iteration()) +
+                  ": call leat_start_at once, after leat_init and before the first leat_write of "
+                  "what varies in time, leat_signal or leat_end_iteration; nothing is changed");
   }
   return jump(call, iteration);
 }
@@ -229,29 +236,28 @@ Status Session::begin_iteration(const Call& call, std::int64_t iteration) {
   const Status status = expect_number(call, "an iteration", iteration);
   if (status != Status::OK) return status;
   const std::int64_t current = channel_.iteration();
-  if (iteration == current && (has_begun_ || has_anything())) return Status::OK;
+  if (iteration == current && (has_begun_ || has_anything())) {
+    settle_refused();
+    return Status::OK;
+  }
   const std::string begins = "iteration " + std::to_string(iteration) + " cannot begin: ";
   if (iteration < current)
-    return failures_.complain(
-        call,
-        {Status::ERROR_STATE, begins + "this rank has ended iteration " +
-                                  std::to_string(current - 1) +
-                                  ", and numbers only grow; nothing is changed"},
-        "");
+    return refuse_number(call, begins + "this rank has ended iteration " +
+                                   std::to_string(current - 1) +
+                                   ", and numbers only grow; nothing is changed");
   if (has_anything() && has_chosen_first())
-    return failures_.complain(
-        call,
-        {Status::ERROR_STATE, begins + "this rank has written or signalled in iteration " +
-                                  std::to_string(current) +
-                                  " and not ended it: call it before the first leat_write of an "
-                                  "iteration, or leat_end_iteration before it; nothing is changed"},
-        "");
+    return refuse_number(
+        call, begins + "this rank has written or signalled in iteration " +
+                  std::to_string(current) +
+                  " and not ended it: call it before the first leat_write of an iteration, or "
+                  "leat_end_iteration before it; nothing is changed");
   return jump(call, iteration);
 }
 
 // What was written so far does not vary in time, and comes along: the server knows that too.
 Status Session::jump(const Call& call, std::int64_t iteration) {
   has_begun_ = true;
+  settle_refused();
   if (iteration > channel_.iteration()) enter(iteration, has_anything());
   os::WaitBudget budget = channel_.budget();
   const Status status =
@@ -323,6 +329,7 @@ bool is_strict() {
 
 void Session::detach(const Call& call) noexcept {
   if (has_anything()) (void)end_iteration(call);
+  settle_refused();
   undeclared_.tell_dropped(call);
   os::WaitBudget budget = channel_.budget();
   (void)channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::finalize));
@@ -392,22 +399,28 @@ Status Session::end_of_drain(const char* call_name, const std::string& says, Sta
   }
   count_late();
   const std::uint64_t lost = failures_.lost();
-  if (server_status == Status::OK && lost == 0) {
+  const bool is_misnumbered = !misnumbered_.empty();
+  if (server_status == Status::OK && lost == 0 && !is_misnumbered) {
     // No error, but nobody shall wonder.
     if (!says.empty() && speaks) tell(std::string(call_name) + ": " + says);
     return Status::OK;
   }
-  std::string text = std::string(call_name) + ": ";
-  if (lost > 0) {
-    text +=
-        std::to_string(lost) + (lost == 1 ? " write" : " writes") +
-        " of this rank failed, nothing of which is stored; the first: " + failures_.first_lost();
-  }
-  if (!says.empty()) text += (lost > 0 ? "\nthe server: " : "") + says;
+  std::string text;
+  if (lost > 0)
+    text = std::to_string(lost) + (lost == 1 ? " write" : " writes") +
+           " of this rank failed, nothing of which is stored; the first: " + failures_.first_lost();
+  if (is_misnumbered)
+    text += (lost > 0 ? "\n" : "") +
+            ("iterations of this rank are stored under other numbers than the code said, since a "
+             "call was refused: " +
+             misnumbered_);
+  const bool has_own = !text.empty();
+  if (!says.empty()) text += (has_own ? "\nthe server: " : "") + says;
+  const Status own_status = lost > 0 ? Status::ERROR_LOST : Status::ERROR_STATE;
   // What the node's server says is printed by one rank; what only a rank knows, by that rank.
-  const bool only_here = lost > 0 && server_status != Status::ERROR_LOST;
-  return fail_quietly(server_status == Status::OK ? Status::ERROR_LOST : server_status, text,
-                      speaks || only_here);
+  return fail_quietly(server_status == Status::OK ? own_status : server_status,
+                      std::string(call_name) + ": " + text,
+                      speaks || (has_own && server_status != Status::ERROR_LOST));
 }
 
 namespace {

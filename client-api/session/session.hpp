@@ -141,10 +141,20 @@ class Session {
   bool has_anything() const noexcept {
     return blocks_.wrote_since_end() || signals_.any_since_end() || undeclared_.any_since_end();
   }
-  /// What was written so far keeps this rank from another first iteration: not what does not vary in time.
-  bool has_chosen_first() const noexcept {
-    return has_begun_ || blocks_.wrote_varying() || signals_.any_since_end() ||
-           undeclared_.any_since_end();
+  /// Something of this iteration besides what does not vary in time.
+  bool has_varying() const noexcept {
+    return blocks_.wrote_varying() || signals_.any_since_end() || undeclared_.any_since_end();
+  }
+  /// What was written so far keeps this rank from another first iteration.
+  bool has_chosen_first() const noexcept { return has_begun_ || has_varying(); }
+  /// A call that says a number, until another one is taken: an iteration that ends before is under another one than the code means.
+  Status refuse_number(const Call& call, const std::string& why,
+                       Status status = Status::ERROR_STATE);
+  /// A number is taken, or none comes any more.
+  void settle_refused();
+  /// Grows with all that is written, set or signalled; only to be compared while no number is taken.
+  std::int64_t sent_without_ends() noexcept {
+    return static_cast<std::int64_t>(channel_.events().sent()) - channel_.iteration();
   }
   Status expect_number(const Call& call, const char* what, std::int64_t iteration);
   /// Goes there, and says so to the server.
@@ -180,7 +190,10 @@ class Session {
   SignalCalls signals_;
   IdlePhases idle_phases_;
   Collectives collectives_;
-  bool has_begun_ = false;  // an iteration was ended, or its first one said
+  bool has_begun_ = false;   // an iteration was ended, or its first one said
+  std::string refused_;      // the last call that was, and why
+  std::string misnumbered_;  // the first that something was written behind
+  std::int64_t sent_when_refused_ = 0;
   CheckpointCalls checkpoints_;
 };
 

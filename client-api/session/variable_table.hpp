@@ -59,9 +59,13 @@ class VariableTable {
   bool has(std::uint32_t variable) const noexcept { return variable < states_.size(); }
   /// The XML says time-varying="false" of it.
   bool is_constant(std::uint32_t variable) const noexcept { return states_[variable].constant; }
-  bool wanted(std::uint32_t variable, std::int64_t iteration) const noexcept {
+  /// Whether somebody takes the block of this iteration. One that does not vary in time is taken in the first that has it, whatever
+  /// `every` says.
+  bool wanted(std::uint32_t variable, const BlockState& block,
+              std::int64_t iteration) const noexcept {
     const std::uint32_t every = states_[variable].wanted_every;
-    return every == 1 || (every != 0 && iteration % every == 0);
+    return every == 1 || (every != 0 && (iteration % every == 0 ||
+                                         (is_constant(variable) && block.handed_over_in < 0)));
   }
 
   /// Whether an array of this leat_type may be written; 0: of one that is not known.
@@ -82,6 +86,13 @@ class VariableTable {
            std::count_if(state.others.begin(), state.others.end(), [iteration](const auto& block) {
              return block.second.handed_over_in == iteration;
            });
+  }
+
+  /// Whether a block of a variable that varies in time was handed over in this iteration. Looks at all of them.
+  bool has_varying(std::int64_t iteration) const noexcept {
+    for (std::uint32_t variable = 0; variable < states_.size(); ++variable)
+      if (!is_constant(variable) && count(variable, iteration) > 0) return true;
+    return false;
   }
 
   /// The shape of a block now, when it is known: not before the first call of shape(), nor after a

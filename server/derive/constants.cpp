@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/derive/constants.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "lib/model/wanted.hpp"
 
 namespace leat::server {
 
+namespace {
+
+bool is_in(std::uint64_t had, std::uint32_t store) {
+  return store >= kMostStoresNoted || (had >> store & 1) != 0;
+}
+
+// It leaves iterations out, its rows are periods, or each of its files has all.
+bool is_late(const model::Store& store) {
+  return store.every > 1 || store.due || store.period || store.awaits_event ||
+         model::is_checkpoint(store);
+}
+
+}  // namespace
+
 Constants::Constants(const model::Model& model, std::shared_ptr<Log> log)
     : model_(model), log_(std::move(log)) {
   const auto want = [&](std::uint32_t variable) {
-    if (!model.variables[variable].time_varying) wanted_.insert(variable);
+    if (!model.variables[variable].time_varying) for_others_.insert(variable);
   };
   for (const std::uint32_t each : model.derived_order) {
     const model::Derived& derived = *model.variables[each].derived;
@@ -21,22 +38,41 @@ Constants::Constants(const model::Model& model, std::shared_ptr<Log> log)
     for (const std::uint32_t coordinate : model::coordinates_of(derived)) want(coordinate);
   }
   for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
-    const std::vector<std::uint32_t>& stores = model.variables[i].stores;
-    const bool is_in_periods = std::any_of(stores.begin(), stores.end(), [&](std::uint32_t each) {
-      return model.stores[each].period.has_value();
-    });
-    if (is_in_periods) want(i);
+    const model::Variable& variable = model.variables[i];
+    const bool any_late =
+        std::any_of(variable.stores.begin(), variable.stores.end(),
+                    [&](std::uint32_t each) { return is_late(model.stores[each]); });
+    if (!variable.time_varying && any_late) for_stores_.insert(i);
   }
+}
+
+// Mostly all stores take the iteration in which it is written.
+bool Constants::is_kept(const Block& block, const Iteration& iteration) const {
+  if (for_others_.count(block.variable) > 0) return true;
+  if (for_stores_.count(block.variable) == 0) return false;
+  const std::vector<std::uint32_t>& stores = model_.variables[block.variable].stores;
+  return std::any_of(stores.begin(), stores.end(), [&](std::uint32_t each) {
+    const model::Store& store = model_.stores[each];
+    const bool by_number =
+        !store.due && !store.period && !store.awaits_event && !model::is_checkpoint(store);
+    return !by_number || iteration.number % store.every != 0;
+  });
 }
 
 void Constants::take(const Iteration& iteration, Sums* sums) const {
   for (const Block& block : iteration.blocks) {
-    if (wanted_.count(block.variable) == 0) continue;
+    // What an earlier iteration had is not what the block is now.
+    if (!is_kept(block, iteration) && !(for_stores_.count(block.variable) && sums->own(block)))
+      continue;
     Sum* const sum = room_for(block, sums);
     if (!sum) continue;
+    SumSlot& slot = sum->head().slots[0];
+    slot.number.store(0);
+    slot.had.store(0);
     std::copy_n(static_cast<const char*>(block.data), block.bytes,
                 reinterpret_cast<char*>(sum->array(0, 0)));
-    sum->head().slots[0].number.store(1);
+    slot.told_in = iteration.number;
+    slot.number.store(1);
   }
 }
 
@@ -54,11 +90,51 @@ Sum* Constants::room_for(const Block& block, Sums* sums) const {
 
 std::vector<Block> Constants::blocks(std::uint32_t variable, Sums* sums) const {
   std::vector<Block> all;
-  for (const Sum* const sum : sums->all_of(variable)) {
+  for (Sum* const sum : sums->all_of(variable)) {
     if (sum->head().slots[0].number.load() == 0) continue;
-    all.push_back(sum->as_block());
-    all.back().data = sum->array(0, 0);
-    all.back().bytes = sum->head().elements * scalar_bytes(layout_of(variable).type);
+    Block& block = all.emplace_back(sum->as_block());
+    block.data = sum->array(0, 0);
+    block.bytes = sum->head().elements * scalar_bytes(layout_of(variable).type);
+    block.had = &sum->head().slots[0].had;
+  }
+  return all;
+}
+
+std::vector<Block> Constants::for_stores(Sums* sums) const {
+  std::vector<Block> all;
+  for (const std::uint32_t each : for_stores_)
+    for (const Block& block : blocks(each, sums)) all.push_back(block);
+  return all;
+}
+
+void Constants::begin_anew(Sums* sums) const {
+  for (const std::uint32_t each : for_stores_)
+    for (const Sum* const sum : sums->all_of(each)) sum->head().slots[0].had.store(0);
+}
+
+std::vector<Finding> Constants::not_had(Sums* sums,
+                                        const std::function<bool(std::uint32_t)>& took) const {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> first;
+  for (const std::uint32_t number : for_stores_) {
+    for (const Sum* const sum : sums->all_of(number)) {
+      const SumSlot& slot = sum->head().slots[0];
+      if (slot.number.load() == 0) continue;
+      for (const std::uint32_t store : model_.variables[number].stores) {
+        if (!is_late(model_.stores[store]) || is_in(slot.had.load(), store) || !took(store))
+          continue;
+        const auto [found, is_new] = first.try_emplace({number, store}, slot.told_in);
+        found->second = std::min(found->second, slot.told_in);
+      }
+    }
+  }
+  std::vector<Finding> all;
+  for (const auto& [of, iteration] : first) {
+    const model::Variable& variable = model_.variables[of.first];
+    all.push_back({"not due", of.first, iteration,
+                   fmt::format("\"{}\" ({}:{}) was written once, and is not in store \"{}\", which "
+                               "took no iteration from then on",
+                               variable.name, variable.where.file, variable.where.line,
+                               model_.stores[of.second].name)});
   }
   return all;
 }

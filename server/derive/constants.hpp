@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written once and needed in each iteration: for what is made of it, and for the files of later periods. It is kept beside the sums:
-// a server that takes over is not given it again.
+// What is written once and needed later: for what is made of it, for the files of later periods, and for stores that do not take the
+// iteration that it was written in. It is kept beside the sums: a server that takes over is not given it again.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <vector>
@@ -19,22 +20,31 @@ class Constants {
  public:
   Constants(const model::Model& model, std::shared_ptr<Log> log);
 
-  /// The variables.
-  const std::set<std::uint32_t>& wanted() const noexcept { return wanted_; }
-  /// Those that are in the iteration.
+  /// Of some variable, as the XML says.
+  bool any_for_stores() const noexcept { return !for_stores_.empty(); }
+  /// Variables that others are made of.
+  const std::set<std::uint32_t>& for_others() const noexcept { return for_others_; }
+  /// Takes those that are in the iteration.
   void take(const Iteration& iteration, Sums* sums) const;
   /// Those of a variable that iterations had so far.
   std::vector<Block> blocks(std::uint32_t variable, Sums* sums) const;
+  /// Those that some store may not have had.
+  std::vector<Block> for_stores(Sums* sums) const;
+  /// They are of the run before: no store of this one has had them.
+  void begin_anew(Sums* sums) const;
+  /// The run is over: of each variable that a store never had, though it `took` some iteration.
+  std::vector<Finding> not_had(Sums* sums, const std::function<bool(std::uint32_t)>& took) const;
 
  private:
   const model::Layout& layout_of(std::uint32_t variable) const {
     return model_.layouts[model_.variables[variable].layout];
   }
+  bool is_kept(const Block& block, const Iteration& iteration) const;
   Sum* room_for(const Block& block, Sums* sums) const;
 
   const model::Model& model_;
   std::shared_ptr<Log> log_;
-  std::set<std::uint32_t> wanted_;
+  std::set<std::uint32_t> for_others_, for_stores_;
 };
 
 }  // namespace leat::server

@@ -20,7 +20,10 @@ Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, 
                   [](const model::Store& each) { return each.due.has_value(); }) ||
       std::any_of(model.variables.begin(), model.variables.end(),
                   [](const model::Variable& each) { return each.period.has_value(); });
-  if (model.derived_order.empty() && !is_anything_due) return std::unique_ptr<Derivation>();
+  if (model.derived_order.empty() && !is_anything_due) {
+    if (!Constants(model, log).any_for_stores()) return std::unique_ptr<Derivation>();
+    files.saved.clear();  // it is over no period
+  }
   Result<std::unique_ptr<Sums>> sums = SavedSums::open(model, files.sums);
   if (!sums) return sums.error();
   return std::unique_ptr<Derivation>(
@@ -39,7 +42,8 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
       conditions_(model),
       over_periods_(&periods_),
       values_(model),
-      over_run_(&values_, memory_.get()) {
+      over_run_(&values_, memory_.get()),
+      makes_any_(!model.derived_order.empty() || !model.periods.empty()) {
   has_end_ = std::any_of(model.derived_order.begin(), model.derived_order.end(),
                          [this](std::uint32_t each) { return is_told_at_end(each); });
 }
@@ -47,7 +51,9 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
 DerivationWrong Derivation::add_to(Iteration* iteration) {
   DerivationWrong wrong;
   Making making(model_, &from_, iteration, &wrong);
+  const Sums* const own = sums_.get();
   saved_.go_on_from(iteration->number, &sums_);
+  if (sums_.get() != own) constants_.begin_anew(sums_.get());
   take(*iteration);
   const TimeStep step = step_of(*iteration);
   for (std::uint32_t i = 0; i < model_.periods.size(); ++i)
@@ -57,11 +63,7 @@ DerivationWrong Derivation::add_to(Iteration* iteration) {
     if (wanted_[each] > 0) derive(each, step, &making);
   }
   conditions_.settle_rest(&making);
-  if (!iteration->windows.empty()) {
-    for (const std::uint32_t each : constants_.wanted()) {
-      for (const Block& block : from_.blocks[each]) iteration->constants.push_back(block);
-    }
-  }
+  iteration->constants = constants_.for_stores(sums_.get());
   if (has_end_) keep_parameters(*iteration, sums_.get());
   saved_.save_with_checkpoint(*iteration, *sums_);
   std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
@@ -118,9 +120,13 @@ std::optional<Iteration> Derivation::end_of_run(DerivationWrong* wrong) {
     if (is_told_at_end(each)) derive_over_time(each, step, &making);
   }
   if (end.blocks.empty()) return std::nullopt;
-  for (const std::uint32_t each : constants_.wanted())
-    for (const Block& block : constants_.blocks(each, sums_.get())) end.constants.push_back(block);
+  end.constants = constants_.for_stores(sums_.get());
   return end;
+}
+
+std::vector<Finding> Derivation::finish(const std::function<bool(std::uint32_t store)>& took) {
+  saved_.save_at_end(*sums_);
+  return constants_.not_had(sums_.get(), took);
 }
 
 // What there is to make others of.
@@ -128,7 +134,7 @@ void Derivation::take(const Iteration& iteration) {
   constants_.take(iteration, sums_.get());
   from_.blocks.clear();
   for (const Block& each : iteration.blocks) from_.blocks[each.variable].push_back(each);
-  for (const std::uint32_t each : constants_.wanted())
+  for (const std::uint32_t each : constants_.for_others())
     from_.blocks[each] = constants_.blocks(each, sums_.get());
   from_.parameters.assign(model_.parameters.size(), std::numeric_limits<double>::quiet_NaN());
   const std::size_t known = std::min(from_.parameters.size(), iteration.parameters.size());

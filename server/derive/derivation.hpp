@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -41,8 +42,10 @@ class Derivation {
   void serves(std::int32_t first_rank) { saved_.serves(first_rank); }
   /// Nothing comes any more: what is told then, behind the last iteration. Nothing where there is none.
   std::optional<Iteration> end_of_run(DerivationWrong* wrong);
-  /// After that: keeps what periods have come to, for a run that goes on.
-  void finish() { saved_.save_at_end(*sums_); }
+  /// After that: keeps what periods have come to, for a run that goes on. Which stores never had something that was written once.
+  std::vector<Finding> finish(const std::function<bool(std::uint32_t store)>& took);
+  /// Else it only keeps what is written once, and no iteration has more by it.
+  bool makes_any() const noexcept { return makes_any_; }
 
   /// Adds blocks, and what holds them, to the iteration; from one thread. Iterations come in ascending order, the last ones maybe once more after a
   /// server has died.
@@ -75,7 +78,8 @@ class Derivation {
   std::shared_ptr<DerivedMemory> memory_ = std::make_shared<DerivedMemory>();
   DerivedValues values_;
   OverRun over_run_;
-  DerivedFrom from_;                        // of the iteration
+  DerivedFrom from_;  // of the iteration
+  const bool makes_any_;
   bool has_end_ = false;                    // something is told when the run is over
   std::set<std::uint32_t> told_elsewhere_;  // when it was made last
 };

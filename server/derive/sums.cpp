@@ -12,7 +12,7 @@ namespace leat::server {
 namespace {
 
 constexpr std::uint64_t kSumsMagic = 0x31534d5553544145ULL;  // "EATSUMS1"
-constexpr std::uint32_t kSumsVersion = 1;
+constexpr std::uint32_t kSumsVersion = 2;
 constexpr std::uint32_t kLiveSum = 1, kDeadSum = 2;
 
 std::uint64_t whole_pages(std::uint64_t bytes) { return round_up(bytes, os::page_bytes()); }
@@ -53,6 +53,7 @@ Block Sum::as_block() const noexcept {
   block.variable = head().variable;
   block.block = head().block;
   block.has_position = head().has_position != 0;
+  if (head().has_level != 0) block.level = head().level;
   block.extent = head().extent;
   block.position = head().position;
   block.global = head().global;
@@ -157,6 +158,8 @@ Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t array
   told.block = like.block;
   told.dims = static_cast<std::uint32_t>(dims);
   told.has_position = like.has_position;
+  told.has_level = like.level.has_value();
+  told.level = like.level.value_or(0);
   told.arrays = arrays;
   told.extent = like.extent;
   told.position = like.position;
@@ -174,8 +177,10 @@ Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t array
       sums_.emplace(Key{like.variable, like.rank, like.block}, Sum(std::move(*mapped)));
   Sum::Head& head = place->second.head();
   static_cast<Sum::Facts&>(head) = told;
-  head.slots[0].number.store(0);
-  head.slots[1].number.store(0);
+  for (SumSlot& slot : head.slots) {
+    slot.number.store(0);
+    slot.had.store(0);
+  }
   this->head().end.store(at + told.bytes);
   return &place->second;
 }

@@ -36,6 +36,7 @@ struct SumSlot {
   double time;                       ///< at the end of the last iteration that is in it
   double until;                      ///< the time that it has come to
   std::uint32_t is_whole;            ///< the period is over: what comes next begins a new one
+  std::atomic<std::uint64_t> had;    ///< of what does not vary in time: Block::had
   std::int64_t
       told_in;  ///< 1 + the iteration in which it was told without a value of that; 0: none
 };
@@ -93,7 +94,8 @@ class Sum {
     std::uint64_t bytes;  ///< of the record, head included
     std::uint32_t kind, variable;
     std::int32_t rank;
-    std::uint32_t client, block, dims, has_position, arrays;
+    std::uint32_t client, block, dims, has_position, arrays, has_level;
+    std::int32_t level;
     std::array<std::int64_t, kMaxDims> extent, position, global;
     std::uint64_t elements;
   };

@@ -337,7 +337,8 @@ typedef struct leat_plugin {
    * After a failure close() is not called and the plugin is not used in this run. */
   int (*open)(const leat_run* run, const leat_host* host, void** state);
   /* For each iteration that holds a block of a variable this plugin takes, in ascending order. In a resumed run the
-   * first ones may be some that were stored before. */
+   * first ones may be some that were stored before. What was written once, in an iteration that the <store> does not
+   * take, comes with the next one that it takes. */
   int (*iteration)(void* state, const leat_iteration_data* data);
   /* Once, after the last iteration; all must be on disk, as far as the plugin promises it, on return. */
   int (*close)(void* state);

@@ -240,7 +240,7 @@ void Pipeline::derive(Iteration* iteration, PipelineResult* result) {
   if (storing_) {
     for (Finding& each : storing_->check(*iteration)) result->findings.push_back(std::move(each));
   }
-  hooks_.derived(*iteration);
+  if (derives()) hooks_.derived(*iteration);
 }
 
 // What comes late holds on to the iteration, and with it the blocks.
@@ -470,7 +470,12 @@ void Pipeline::run(const std::function<void()>& first) {
   }
   PipelineResult at_end;
   const std::vector<std::string> failed = tell_end(&at_end);
-  if (derivation_) derivation_->finish();
+  if (derivation_) {
+    std::vector<Finding> not_had = derivation_->finish(
+        [this](std::uint32_t store) { return stores_[store]->plugin().work().calls > 0; });
+    if (!queue_.is_abandoned())
+      for (Finding& each : not_had) at_end.findings.push_back(std::move(each));
+  }
   ++unfinished_;
   PipelineResult closed = for_all(PipelineResult::Kind::closed, &PluginInstance::close);
   closed.problems = std::move(at_end.problems);

@@ -60,7 +60,7 @@ class Pipeline final {
   void trace_with(Trace* trace);
   /// What makes variables of others; null: nothing is to be made.
   void derive_with(std::unique_ptr<Derivation> derivation) { derivation_ = std::move(derivation); }
-  bool derives() const noexcept { return derivation_ != nullptr; }
+  bool derives() const noexcept { return derivation_ && derivation_->makes_any(); }
   void check_with(const model::Model& model, ArrayChecks::Wanted wanted);
   bool is_started() const noexcept { return thread_.joinable(); }
   /// From any thread.

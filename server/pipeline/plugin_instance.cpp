@@ -56,6 +56,8 @@ PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& mo
                                std::shared_ptr<Log> log, void* first_state)
     : run_(view.run_for(store)),
       plugin_(plugin),
+      store_(store),
+      takes_constants_again_(model::is_checkpoint(model.stores[store])),
       name_(model.stores[store].name),
       maker_(model::maker_of(model.stores[store])),
       may_skip_(!model.stores[store].waits),
@@ -115,6 +117,25 @@ std::string PluginInstance::tell(const Iteration& iteration) {
   return first_error;
 }
 
+namespace {
+
+void add_constants(const std::vector<const Block*>& constants, std::vector<leat_block>* blocks) {
+  const std::size_t own = blocks->size();
+  for (const Block* const block : constants) {
+    const auto is_same = [&](const leat_block& other) {
+      return other.variable == block->variable && other.rank == block->rank &&
+             other.block == block->block;
+    };
+    if (std::none_of(blocks->begin(), blocks->begin() + static_cast<std::ptrdiff_t>(own), is_same))
+      blocks->push_back(block_of(*block));
+  }
+  std::stable_sort(blocks->begin(), blocks->end(), [](const leat_block& a, const leat_block& b) {
+    return a.variable < b.variable;
+  });
+}
+
+}  // namespace
+
 std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t waiting) {
   host_.call_begins(PluginHost::Call::iteration, iteration.number);
   std::vector<leat_block> blocks;
@@ -124,7 +145,8 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
     blocks.push_back(block_of(block));
     bytes += block.bytes;
   }
-  add_constants(iteration, &blocks);
+  const std::vector<const Block*> constants = not_had(iteration);
+  if (!constants.empty()) add_constants(constants, &blocks);
   leat_iteration_data data{};
   data.size = sizeof data;
   data.iteration = iteration.number;
@@ -149,25 +171,28 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   }
   std::string error = timed(&work_, &host_, [&] { return in_pieces(data); });
   if (trace_) trace_->flush();
-  if (error.empty()) work_.bytes += bytes;
+  if (error.empty()) {
+    work_.bytes += bytes;
+    note_had(constants);
+  }
   ++work_.calls;
   return error;
 }
 
-// A store whose rows are periods has none for the iteration in which they were written: they come with its first row.
-void PluginInstance::add_constants(const Iteration& iteration, std::vector<leat_block>* blocks) {
-  if (!takes_.window_in(iteration) || std::exchange(has_constants_, true)) return;
+std::vector<const Block*> PluginInstance::not_had(const Iteration& iteration) const {
+  std::vector<const Block*> all;
   for (const Block& block : iteration.constants) {
-    const auto is_same = [&](const leat_block& other) {
-      return other.variable == block.variable && other.rank == block.rank &&
-             other.block == block.block;
-    };
-    if (takes_.variable(block.variable) && std::none_of(blocks->begin(), blocks->end(), is_same))
-      blocks->push_back(block_of(block));
+    const std::uint64_t had =
+        block.had && store_ < kMostStoresNoted ? block.had->load() >> store_ : 0;
+    if (takes_.variable(block.variable) && ((had & 1) == 0 || takes_constants_again_))
+      all.push_back(&block);
   }
-  std::stable_sort(blocks->begin(), blocks->end(), [](const leat_block& a, const leat_block& b) {
-    return a.variable < b.variable;
-  });
+  return all;
+}
+
+void PluginInstance::note_had(const std::vector<const Block*>& constants) const {
+  for (const Block* const block : constants)
+    if (block->had && store_ < kMostStoresNoted) block->had->fetch_or(std::uint64_t{1} << store_);
 }
 
 // What does not come in pieces is one.

@@ -167,6 +167,10 @@ class PluginInstance {
   }
 
  protected:
+  /// Of what was written once and is kept, what this store has not had, or all: a checkpoint is whole by itself.
+  std::vector<const Block*> not_had(const Iteration& iteration) const;
+  void note_had(const std::vector<const Block*>& constants) const;
+
   leat_run run_;
   std::vector<std::int32_t> own_ranks_;
   PluginWork work_;
@@ -178,13 +182,14 @@ class PluginInstance {
                                  const std::vector<const Product*>& wanted);
   virtual std::string do_close();
 
-  void add_constants(const Iteration& iteration, std::vector<leat_block>* blocks);
   std::string take_blocks(const Iteration& iteration, std::size_t waiting);
   std::string tell(const Iteration& iteration);
   std::string outcome(int code, const char* function) const;
   std::string in_pieces(const leat_iteration_data& data);
 
   const leat_plugin* plugin_;
+  std::uint32_t store_;
+  bool takes_constants_again_;
   std::string name_;
   model::ProductMaker maker_;
   bool may_skip_;
@@ -196,7 +201,6 @@ class PluginInstance {
   PieceRunner* crew_ = nullptr;
   PieceRunner::IsLate is_late_{};
   void* state_ = nullptr;
-  bool has_constants_ = false;
   std::optional<std::string> why_not_open_ = "";  // nothing: it is open
 };
 

@@ -134,18 +134,22 @@ std::vector<ParameterValue> parameters_from_json(const Frame& order) {
 
 Frame iteration_order(const Iteration& iteration, std::size_t waiting,
                       const std::function<bool(std::uint32_t variable)>& takes,
-                      std::span<const char> segment) {
+                      const std::vector<const Block*>& constants, std::span<const char> segment) {
   std::vector<const Block*> blocks;
   for (const Block& block : iteration.blocks) {
     if (takes(block.variable)) blocks.push_back(&block);
   }
+  const std::size_t of_iteration = blocks.size();
+  blocks.insert(blocks.end(), constants.begin(), constants.end());
   Frame order;
   add_blocks(blocks, segment, &order.data);
   order.head = {{"kind", "iteration"},
                 {"iteration", iteration.number},
                 {"complete", iteration.complete},
                 {"waiting", waiting},
-                {"blocks", blocks.size()},
+                {"blocks", of_iteration},
+                {"constants", constants.size()},
+                {"due", iteration.due},
                 {"parameters", parameters_to_json(iteration.parameters, &order.data)},
                 {"signals", iteration.signals}};
   return order;
@@ -155,13 +159,14 @@ Iteration iteration_in(const Frame& order, const char* segment_start) {
   Iteration iteration;
   iteration.number = order.head.at("iteration");
   iteration.complete = order.head.at("complete");
-  const std::size_t blocks = order.head.at("blocks");
-  for (std::size_t i = 0; i < blocks; ++i) {
+  const std::size_t blocks = order.head.at("blocks"), constants = order.head.at("constants");
+  for (std::size_t i = 0; i < blocks + constants; ++i) {
     BlockRecord record;
     std::memcpy(&record, order.data.data() + i * sizeof record, sizeof record);
-    iteration.blocks.push_back(
-        block_in(record, record.in_segment ? segment_start : order.data.data()));
+    (i < blocks ? iteration.blocks : iteration.constants)
+        .push_back(block_in(record, record.in_segment ? segment_start : order.data.data()));
   }
+  order.head.at("due").get_to(iteration.due);
   iteration.parameters = parameters_from_json(order);
   order.head.at("signals").get_to(iteration.signals);
   return iteration;

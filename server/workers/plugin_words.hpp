@@ -13,11 +13,11 @@
 
 namespace leat::server {
 
-/// The order to work on an iteration. Its data are a record for each block that is taken, then what
+/// The order to work on an iteration. Its data are a record for each block that is taken, and for each of `constants`, then what
 /// does not lie in the segment, which both sides have.
 Frame iteration_order(const Iteration& iteration, std::size_t waiting,
                       const std::function<bool(std::uint32_t variable)>& takes,
-                      std::span<const char> segment);
+                      const std::vector<const Block*>& constants, std::span<const char> segment);
 /// Points into the order, and the segment.
 Iteration iteration_in(const Frame& order, const char* segment_start);
 

@@ -140,17 +140,21 @@ std::string RemotePlugin::do_process(const Iteration& iteration, std::size_t wai
   for (const Block& block : iteration.blocks)
     bytes += takes().variable(block.variable, iteration) ? block.bytes : 0;
   Frame answer;
+  const std::vector<const Block*> constants = not_had(iteration);
   std::string error =
       ask(iteration_order(iteration, waiting,
                           [&](std::uint32_t v) { return takes().variable(v, iteration); },
-                          {segment.at<const char>(0), segment.header().segment_bytes}),
+                          constants, {segment.at<const char>(0), segment.header().segment_bytes}),
           &answer);
   const std::int64_t waited_ns = number_in(answer, "waited_ns");
   store_published(iteration.number, std::move(answer));
   work_.ns +=
       static_cast<std::uint64_t>(std::max<std::int64_t>(0, os::now_ns() - begun_ns - waited_ns));
   if (takes().blocks_of(iteration)) ++work_.calls;
-  if (error.empty()) work_.bytes += bytes;
+  if (error.empty()) {
+    work_.bytes += bytes;
+    note_had(constants);
+  }
   return error;
 }
 

@@ -369,7 +369,6 @@ def test_what_varies_still_keeps_a_rank_from_beginning_elsewhere(tmp_path):
         rank.must("begin", 5)
         assert rank.write("x", 20, 8).ok
         assert rank.call("begin", 6).status == "LEAT_ERROR_STATE"  # it is in its first iteration, or later, already
-        assert rank.write("a", 20, 2).ok
         rank.end()
         run.finish()
     with h5py.File(tmp_path / "run.h5") as file:

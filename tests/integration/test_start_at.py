@@ -71,7 +71,8 @@ def test_other_numbers_are_refused_and_change_nothing(tmp_path, number):
         assert refused.status == "LEAT_ERROR_ARGUMENT" and "2147483646" in refused.error
         rank.must("iteration", 0)
         step(rank, 0)
-        run.finish()
+        (answer,) = run.finalize()
+        assert answer.status == "LEAT_ERROR_STATE" and str(number) in answer.error, answer
     expect_rows(tmp_path / "run.h5", [0], ranks=1)
 
 

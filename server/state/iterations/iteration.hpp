@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,6 +28,8 @@ struct SharedFile;
 /// Copies of blocks begin at multiples of it, in memory and in files.
 inline constexpr std::uint64_t kBlockAlignment = 64;
 
+inline constexpr std::uint32_t kMostStoresNoted = 64;
+
 /// One committed block, checked; all values are the server's own copies.
 struct Block {
   std::uint32_t client = 0;  ///< rank on the node
@@ -44,6 +47,8 @@ struct Block {
   std::uint32_t place = 0;                ///< in that file
   /// It lies there, and not in the segment: the server has made it. Kept by the hold of its variable.
   const SharedFile* shared = nullptr;
+  /// Of one that does not vary in time and is kept: the first kMostStoresNoted stores that have it, as bits by their numbers.
+  std::atomic<std::uint64_t>* had = nullptr;
 };
 
 struct Iteration {
@@ -66,7 +71,7 @@ struct Iteration {
   bool is_end = false;
   /// Where it comes among others.
   std::int64_t place() const noexcept { return number + (is_end ? 1 : 0); }
-  /// What was written once, before: for stores that take such variables only.
+  /// What was written once and is kept, of this iteration too: for stores that have not had it.
   std::vector<Block> constants{};
 };
 
@@ -141,7 +146,7 @@ bool extents_make(const Product& product, std::uint64_t bytes) noexcept;
 
 // What is wrong with the blocks of an iteration, though each of them is right.
 struct Finding {
-  const char* what = "";  ///< "holes", "overlap", "not finite" or "too large"
+  const char* what = "";  ///< "holes", "overlap", "not finite", "too large" or "not due"
   std::uint32_t variable = 0;
   std::int64_t iteration = 0;
   std::string text;  ///< the same as long as it is the same that is wrong

@@ -17,10 +17,11 @@ TEST_F(Variables, AreFoundByNameAndUnknownOnesGetTheNearest) {
 }
 
 TEST_F(Variables, AreWantedWhenAStoreTakesTheIteration) {
-  EXPECT_TRUE(table_->wanted(temperature_, 0));
-  EXPECT_FALSE(table_->wanted(temperature_, 4));
-  EXPECT_TRUE(table_->wanted(temperature_, 5));
-  EXPECT_FALSE(table_->wanted(static_cast<std::uint32_t>(table_->find("nobody")), 0));
+  BlockState& state = table_->block(temperature_, 0);
+  EXPECT_TRUE(table_->wanted(temperature_, state, 0));
+  EXPECT_FALSE(table_->wanted(temperature_, state, 4));
+  EXPECT_TRUE(table_->wanted(temperature_, state, 5));
+  EXPECT_FALSE(table_->wanted(static_cast<std::uint32_t>(table_->find("nobody")), state, 0));
 }
 
 TEST_F(Variables, NeedTheParametersOfTheirLayout) {
