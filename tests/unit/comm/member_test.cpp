@@ -344,9 +344,11 @@ TEST(Member, HearsWhoIsAliveForANewRootWhenThatSaysAllOfIt) {
   member.receive(2, of_the_child(5));
   member.receive(0, Down{next});
   member.receive(2, of_the_child(6));
-  for (const auto& [to, message] : member.take_messages())
-    if (const auto* const partial = std::get_if<Partial>(&message))
-      EXPECT_FALSE(partial->of.has(2) || partial->passed.has(2)) << partial->round.number;
+  for (const auto& [to, message] : member.take_messages()) {
+    const auto* const partial = std::get_if<Partial>(&message);
+    if (!partial) continue;
+    EXPECT_FALSE(partial->of.has(2) || partial->passed.has(2)) << partial->round.number;
+  }
   member.receive(2, Up{next, RankSet(2)});
   for (const std::int64_t number : {5, 6}) member.receive(2, of_the_child(number));
   RankSet of[2];
