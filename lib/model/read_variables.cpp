@@ -71,11 +71,13 @@ class VariableReader {
     return defaults;
   }
 
+  // One, or several that are alike in all but their names.
   void variable(const XmlElement& element, const Defaults& group) {
     const Attributes attributes(context_, element);
     const Defaults values = with_attributes(element, group);
     Variable variable;
     attributes.read_fields(&variable);
+    const std::vector<std::string> names = split_list(variable.name);
     variable.name.insert(0, group.prefix);
     const bool has_layout = values.layout && *values.layout < model_.layouts.size();
     variable.layout = has_layout ? *values.layout : 0;
@@ -92,12 +94,21 @@ class VariableReader {
     if (values.compression) variable.options.push_back(*values.compression);
     variable.where = element.where;
     if (!attributes.given("name")) return;
+    if (attributes.has("expr") && names.size() > 1)
+      return context_.error(
+          attributes.where("name"),
+          "name=\"" + attributes.text("name") + "\": a variable with expr=\"...\" has one name");
     if (attributes.has("expr")) return derived(std::move(variable), attributes, group, values);
     refuse_without_expression(variable, attributes);
     read_every(&variable, attributes, values);
     if (!values.layout) no_layout(variable);
-    if (!has_layout) context_.shapeless.insert(static_cast<std::uint32_t>(model_.variables.size()));
-    add(std::move(variable), attributes.where("name"));
+    for (const std::string& name : names) {
+      Variable one = variable;
+      one.name = group.prefix + name;
+      if (!has_layout)
+        context_.shapeless.insert(static_cast<std::uint32_t>(model_.variables.size()));
+      add(std::move(one), attributes.where("name"));
+    }
   }
 
   // What is written once is in the files whenever that is.
@@ -245,6 +256,27 @@ class VariableReader {
   std::unordered_map<std::string, std::size_t> index_;  ///< of the variables by full name
 };
 
+// Else nobody learns before the restart that there is nothing to go on from.
+void warn_of_empty_checkpoints(ReadContext& context) {
+  const auto takes = [](std::uint32_t store) {
+    return [store](const Variable& each) {
+      return std::count(each.stores.begin(), each.stores.end(), store) > 0;
+    };
+  };
+  const Model& model = context.model;
+  for (std::uint32_t i = 0; i < model.stores.size(); ++i) {
+    const Store& store = model.stores[i];
+    if (!is_checkpoint(store) ||
+        std::any_of(model.variables.begin(), model.variables.end(), takes(i)))
+      continue;
+    context.out.warning(store.where,
+                        "store \"" + store.name +
+                            "\" takes nothing: a store of checkpoints has the variables "
+                            "that name it, like <variable ... store=\"" +
+                            store.name + "\"/>");
+  }
+}
+
 }  // namespace
 
 void read_variables(ReadContext& context, const XmlElement& root) {
@@ -252,6 +284,7 @@ void read_variables(ReadContext& context, const XmlElement& root) {
   reader.inside(root, {});
   reader.inside(fields_as_variables(context, root), {});
   take_fields_as_they_are(context, root);
+  warn_of_empty_checkpoints(context);
 }
 
 }  // namespace leat::model
