@@ -194,6 +194,42 @@ std::optional<std::int64_t> whole_extent(const IntegerValues& parameters, const 
   return value.value - dimension.ghost_low - dimension.ghost_high;
 }
 
+namespace {
+
+IntegerValues assumed(const Model& model, std::int64_t first, std::int64_t step) {
+  IntegerValues::Overrides all(model.parameters.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!is_set(model.parameters[i].value))
+      all[i] = first + step * static_cast<std::int64_t>(i * i);
+  return IntegerValues(model.parameters, all);
+}
+
+// What arithmetic can be done with; the XML may have any number.
+bool is_size(std::optional<std::int64_t> values) {
+  return values && *values >= 0 && *values < (std::int64_t{1} << 62);
+}
+
+}  // namespace
+
+AssumedSizes::AssumedSizes(const Model& model)
+    : values_(assumed(model, 1009, 101)), otherwise_(assumed(model, 2003, 307)) {}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> AssumedSizes::whole(const Layout& layout,
+                                                                         std::size_t d) const {
+  const auto values = whole_extent(values_, layout, d);
+  const auto otherwise = whole_extent(otherwise_, layout, d);
+  if (!is_size(values) || !is_size(otherwise)) return std::nullopt;
+  return std::pair(*values, *otherwise);
+}
+
+std::optional<std::int64_t> AssumedSizes::less(const Layout& layout, std::size_t d,
+                                               const Layout& other, std::size_t of_other) const {
+  const auto mine = whole(layout, d), theirs = whole(other, of_other);
+  if (!mine || !theirs || mine->first - theirs->first != mine->second - theirs->second)
+    return std::nullopt;
+  return mine->first - theirs->first;
+}
+
 void check_on_mesh(ReadContext& context, const Variable& variable) {
   MeshCheck(context, variable).run();
 }
@@ -212,11 +248,6 @@ struct AlongAxis {
   std::int64_t cells() const { return is_zonal() ? values : values - 1; }
 };
 using AllAlong = std::vector<AlongAxis>;
-
-// What arithmetic can be done with; the XML may have any number.
-bool is_size(std::optional<std::int64_t> values) {
-  return values && *values >= 0 && *values < (std::int64_t{1} << 62);
-}
 
 // Whatever the simulation sets, one is longer than the other by the same number.
 bool go_together(const AlongAxis& a, const AlongAxis& b) {
@@ -257,10 +288,7 @@ std::string misfit(const AlongAxis& one, const AlongAxis& by, const Model& model
 class Placing {
  public:
   explicit Placing(ReadContext& context)
-      : context_(context),
-        model_(context.model),
-        values_(assumed(1009, 101)),
-        otherwise_(assumed(2003, 307)) {}
+      : context_(context), model_(context.model), sizes_(context.model) {}
 
   // Arrays with a global shape are the whole; others are, where one rank has one block.
   void place(std::uint32_t mesh, bool has_global) {
@@ -271,15 +299,6 @@ class Placing {
   }
 
  private:
-  // Parameters that the XML leaves open have some value, each another, and none a multiple of others.
-  IntegerValues assumed(std::int64_t first, std::int64_t step) const {
-    IntegerValues::Overrides all(model_.parameters.size());
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (!is_set(model_.parameters[i].value))
-        all[i] = first + step * static_cast<std::int64_t>(i * i);
-    return IntegerValues(model_.parameters, all);
-  }
-
   // Places those that go with the first one; returns the others.
   AllAlong place(const AllAlong& all) {
     AllAlong together, others;
@@ -300,9 +319,8 @@ class Placing {
         continue;
       variable.centerings.resize(layout.dimensions.size(), variable.centering);
       const std::size_t d = layout.dimensions.size() - 1 - axis;  // x runs along the last one
-      const auto values = whole_extent(values_, layout, d);
-      const auto otherwise = whole_extent(otherwise_, layout, d);
-      if (is_size(values) && is_size(otherwise)) all.push_back({&variable, d, *values, *otherwise});
+      if (const auto size = sizes_.whole(layout, d))
+        all.push_back({&variable, d, size->first, size->second});
     }
     return all;
   }
@@ -316,7 +334,7 @@ class Placing {
 
   ReadContext& context_;
   Model& model_;
-  IntegerValues values_, otherwise_;
+  AssumedSizes sizes_;
 };
 
 }  // namespace

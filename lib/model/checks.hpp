@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/model/expression_parser.hpp"
@@ -26,6 +27,22 @@ void check_layout(ReadContext& context, const Layout& layout, const Attributes& 
 /// array, else of a block without its ghosts.
 std::optional<std::int64_t> whole_extent(const IntegerValues& parameters, const Layout& layout,
                                          std::size_t d);
+
+/// Sizes that the XML leaves to the simulation, compared: each such parameter has some value, each another, and none a multiple of
+/// others, once and once more.
+class AssumedSizes {
+ public:
+  explicit AssumedSizes(const Model& model);
+  /// Of the whole in dimension `d`, under both assumptions. Nothing: it is no size.
+  std::optional<std::pair<std::int64_t, std::int64_t>> whole(const Layout& layout,
+                                                             std::size_t d) const;
+  /// How many elements less the other one has whatever the simulation sets. Nothing: that depends on it.
+  std::optional<std::int64_t> less(const Layout& layout, std::size_t d, const Layout& other,
+                                   std::size_t of_other) const;
+
+ private:
+  IntegerValues values_, otherwise_;
+};
 
 /// Says what of a variable does not fit its mesh: the number of dimensions, or extents that are
 /// known before the run. Extents may differ by one from those of the coordinates: centres, nodes,

@@ -209,18 +209,17 @@ namespace {
 
 // The dimension that other layouts have in the place of this one, with one value less: cells between faces. "" where there is none, or several.
 std::string cells_between(const ReadContext& context, const Layout& faces, std::size_t d) {
-  const IntegerValues values(context.model.parameters);
-  const std::optional<std::int64_t> count = whole_extent(values, faces, d);
+  const AssumedSizes sizes(context.model);
   std::set<std::string> names;
   const auto is_derived = [&](const Layout& layout) {
     const std::size_t variable = index_of(context.model.variables, layout.name);
     return variable < context.model.variables.size() && context.model.variables[variable].derived;
   };
   for (const Layout& each : context.model.layouts) {
-    bool is_like = count && !is_derived(each) && each.dimensions.size() == faces.dimensions.size();
+    bool is_like = !is_derived(each) && each.dimensions.size() == faces.dimensions.size();
     for (std::size_t other = 0; is_like && other < faces.dimensions.size(); ++other) {
       const bool is_same = each.dimensions[other].name == faces.dimensions[other].name;
-      is_like = other == d ? !is_same && whole_extent(values, each, d) == *count - 1 : is_same;
+      is_like = other == d ? !is_same && sizes.less(faces, d, each, d) == 1 : is_same;
     }
     if (is_like) names.insert(each.dimensions[d].name);
   }
