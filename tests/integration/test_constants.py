@@ -255,3 +255,21 @@ def test_a_number_that_is_said_again_in_time_is_none(tmp_path):
         step([rank], 45)
         assert rank.call("begin", -1).status == "LEAT_ERROR_ARGUMENT"
         run.finish()
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["written again", "not again"])
+def test_coordinates_that_the_file_has_are_not_missed_in_a_run_that_goes_on(tmp_path, again):
+    text = xml('<layout name="line" type="double" dimensions="5" names="x"/><variable name="x" layout="line" time-varying="false"/>'
+               '<mesh name="m" type="rectilinear" coordinates="x"/><variable name="a" layout="line" mesh="m"/>',
+               store=store('append="true"'))
+    for first in (0, 3):
+        with Run(tmp_path, text) as run:
+            (rank,) = run.init()
+            rank.must("start_at", first)
+            if again or first == 0:
+                assert rank.write("x", 40, 7).ok
+                rank.end()
+            rank.must("begin", first + 1)
+            assert rank.write("a", 40, first).ok
+            run.finish()
+            assert "never written" not in run.log(), run.log()

@@ -130,15 +130,19 @@ void MeshShapes::compare(const leat_mesh& mesh, std::uint32_t variable, std::uin
   }
 }
 
-void MeshShapes::close() {
+// Of several servers the first one says it: ranks of another one need not write what all have.
+void MeshShapes::close(const std::function<bool(std::uint32_t variable)>& has) {
   if (leat_run_is_resumed(&run_)) return;  // a server before this one may have had them
+  if (leat_run_first_rank(&run_) > 0) return;
   std::set<std::pair<std::string, std::uint32_t>> said;
   for (const auto& [variable, shape] : shapes_) {
     const leat_mesh* mesh = leat_variable_mesh(&run_, leat_variable_at(&run_, variable));
     if (!mesh) continue;
     for (unsigned axis = 0; axis < mesh->coordinate_count; ++axis) {
       const auto coordinate = static_cast<std::uint32_t>(mesh->coordinate[axis]);
-      if (shapes_.count(coordinate) > 0 || !said.insert({mesh->name, coordinate}).second) continue;
+      if (shapes_.count(coordinate) > 0 || has(coordinate) ||
+          !said.insert({mesh->name, coordinate}).second)
+        continue;
       host_.warn("mesh \"" + std::string(mesh->name) + "\": its coordinate " + name_of(coordinate) +
                  " was never written, so nobody can tell where the values on it lie");
     }

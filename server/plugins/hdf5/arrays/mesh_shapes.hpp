@@ -4,6 +4,7 @@
 // fits its mesh; `leat check` can say so only of what the XML knows.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,8 +29,8 @@ class MeshShapes {
   /// Where the values of a variable lie along its dimension `d`, when it is on a uniform mesh and that
   /// is known. By what the XML lets expect until it was seen.
   std::optional<AxisValues> axis(const leat_variable& variable, unsigned d) const;
-  /// After the last iteration: coordinates that never came.
-  void close();
+  /// After the last iteration: coordinates that never came, and that no file of an earlier run has.
+  void close(const std::function<bool(std::uint32_t variable)>& has);
 
  private:
   struct Cells {

@@ -403,7 +403,7 @@ void Store::note_losses() const {
 
 void Store::close_file(bool with_ledger) {
   be_quiet();
-  shapes_.close();
+  shapes_.close([this](std::uint32_t variable) { return has_variable(variable); });
   const auto all = [text = content()] { return text; };
   name_->look(all);
   settle_masks();
