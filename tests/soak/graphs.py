@@ -75,6 +75,7 @@ def judge_modules(run, tally):
             tally.blame("wrong", f"turns of module {name} are in another order: {numbers}")
         told = sum(int(n) for n in re.findall(rf'module "{name}" .*?skipped (\d+) iterations?', run.log()))
         told += sum(int(n) for n in re.findall(rf'module "{name}" failed (\d+) times?', run.log()))
+        told += sum(int(n) for n in re.findall(rf'module "{name}" was called for none of (\d+) iterations?', run.log()))
         missing = set(range(run.iterations)) - set(numbers)
         for first, last in re.findall(r"may not have been called with iterations? (\d+)(?: to (\d+))?", run.log()):
             missing -= set(range(int(first), int(last or first) + 1))
