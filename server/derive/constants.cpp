@@ -25,8 +25,7 @@ bool is_late(const model::Store& store) {
 
 }  // namespace
 
-Constants::Constants(const model::Model& model, std::shared_ptr<Log> log)
-    : model_(model), log_(std::move(log)) {
+Constants::Constants(const model::Model& model) : model_(model) {
   const auto want = [&](std::uint32_t variable) {
     if (!model.variables[variable].time_varying) for_others_.insert(variable);
   };
@@ -59,33 +58,38 @@ bool Constants::is_kept(const Block& block, const Iteration& iteration) const {
   });
 }
 
-void Constants::take(const Iteration& iteration, Sums* sums) const {
+void Constants::take(const Iteration& iteration, Sums* sums,
+                     std::vector<BlockProblem>* problems) const {
   for (const Block& block : iteration.blocks) {
     // What an earlier iteration had is not what the block is now.
     if (!is_kept(block, iteration) && !(for_stores_.count(block.variable) && sums->own(block)))
       continue;
-    Sum* const sum = room_for(block, sums);
-    if (!sum) continue;
-    SumSlot& slot = sum->head().slots[0];
+    const Result<Sum*> sum = room_for(block, sums);
+    if (!sum) {
+      problems->push_back(
+          {block.client, block.rank, block.variable, block.block,
+           fmt::format("\"{}\", block {} of rank {}, is not kept for what is made of "
+                       "it, and for stores that take a later iteration: {}",
+                       model_.variables[block.variable].name, block.block, block.rank,
+                       sum.error().message),
+           block.bytes});
+      continue;
+    }
+    SumSlot& slot = (*sum)->head().slots[0];
     slot.number.store(0);
     slot.had.store(0);
     std::copy_n(static_cast<const char*>(block.data), block.bytes,
-                reinterpret_cast<char*>(sum->array(0, 0)));
+                reinterpret_cast<char*>((*sum)->array(0, 0)));
     slot.told_in = iteration.number;
     slot.number.store(1);
   }
 }
 
-// Null where there is none.
-Sum* Constants::room_for(const Block& block, Sums* sums) const {
+Result<Sum*> Constants::room_for(const Block& block, Sums* sums) const {
   const std::size_t dims = layout_of(block.variable).dimensions.size();
   Sum* const sum = sums->own(block);
   if (sum && sum->is_like(block, dims)) return sum;
-  Result<Sum*> made = sums->make(block, dims, 0, sum);
-  if (made) return *made;
-  log_->error("\"{}\" of rank {} cannot be kept for what is made of it: {}",
-              model_.variables[block.variable].name, block.rank, made.error().message);
-  return nullptr;
+  return sums->make(block, dims, 0, sum);
 }
 
 std::vector<Block> Constants::blocks(std::uint32_t variable, Sums* sums) const {

@@ -5,27 +5,25 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <set>
 #include <vector>
 
 #include "lib/model/model.hpp"
 #include "server/derive/sums.hpp"
 #include "server/state/iterations/iteration.hpp"
-#include "server/state/run.hpp"
 
 namespace leat::server {
 
 class Constants {
  public:
-  Constants(const model::Model& model, std::shared_ptr<Log> log);
+  explicit Constants(const model::Model& model);
 
   /// Of some variable, as the XML says.
   bool any_for_stores() const noexcept { return !for_stores_.empty(); }
   /// Variables that others are made of.
   const std::set<std::uint32_t>& for_others() const noexcept { return for_others_; }
-  /// Takes those that are in the iteration.
-  void take(const Iteration& iteration, Sums* sums) const;
+  /// Takes those that are in the iteration. Those for which there is no room are problems.
+  void take(const Iteration& iteration, Sums* sums, std::vector<BlockProblem>* problems) const;
   /// Those of a variable that iterations had so far.
   std::vector<Block> blocks(std::uint32_t variable, Sums* sums) const;
   /// Those that some store may not have had.
@@ -40,10 +38,9 @@ class Constants {
     return model_.layouts[model_.variables[variable].layout];
   }
   bool is_kept(const Block& block, const Iteration& iteration) const;
-  Sum* room_for(const Block& block, Sums* sums) const;
+  Result<Sum*> room_for(const Block& block, Sums* sums) const;
 
   const model::Model& model_;
-  std::shared_ptr<Log> log_;
   std::set<std::uint32_t> for_others_, for_stores_;
 };
 

@@ -21,7 +21,7 @@ Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, 
       std::any_of(model.variables.begin(), model.variables.end(),
                   [](const model::Variable& each) { return each.period.has_value(); });
   if (model.derived_order.empty() && !is_anything_due) {
-    if (!Constants(model, log).any_for_stores()) return std::unique_ptr<Derivation>();
+    if (!Constants(model).any_for_stores()) return std::unique_ptr<Derivation>();
     files.saved.clear();  // it is over no period
   }
   Result<std::unique_ptr<Sums>> sums = SavedSums::open(model, files.sums);
@@ -36,7 +36,7 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
       saved_(model, std::move(files), log),
       sums_(std::move(sums)),
       wanted_(model::wanted_steps(model)),
-      constants_(model, log),
+      constants_(model),
       clock_(model, std::move(log)),
       periods_(model),
       conditions_(model),
@@ -54,7 +54,7 @@ DerivationWrong Derivation::add_to(Iteration* iteration) {
   const Sums* const own = sums_.get();
   saved_.go_on_from(iteration->number, &sums_);
   if (sums_.get() != own) constants_.begin_anew(sums_.get());
-  take(*iteration);
+  take(*iteration, &wrong);
   const TimeStep step = step_of(*iteration);
   for (std::uint32_t i = 0; i < model_.periods.size(); ++i)
     iteration->due.push_back(periods_.is_due(i, step));
@@ -130,8 +130,8 @@ std::vector<Finding> Derivation::finish(const std::function<bool(std::uint32_t s
 }
 
 // What there is to make others of.
-void Derivation::take(const Iteration& iteration) {
-  constants_.take(iteration, sums_.get());
+void Derivation::take(const Iteration& iteration, DerivationWrong* wrong) {
+  constants_.take(iteration, sums_.get(), &wrong->problems);
   from_.blocks.clear();
   for (const Block& each : iteration.blocks) from_.blocks[each.variable].push_back(each);
   for (const std::uint32_t each : constants_.for_others())

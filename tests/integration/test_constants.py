@@ -2,6 +2,7 @@
 """What is written once, time-varying="false", is stored in whichever iteration it was written, whatever a store's `every` says."""
 import json
 import os
+import pathlib
 import signal
 import time
 
@@ -15,6 +16,7 @@ from nodes_run import NodesRun
 DATA = ('<parameter name="p" type="double"/><layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
         '<variable name="x" layout="row" time-varying="false"/>')
 FIRST, LAST = 5, 35
+OWN_SHM = pathlib.Path(__file__).parents[1] / "support/own_shm.sh"
 
 
 def store(takes='every="10"', kind="hdf5"):
@@ -180,6 +182,22 @@ def test_all_is_killed_before_the_iteration_that_is_taken_is_stored(tmp_path):
             step(ranks, number)
         run.finish()
     expect(tmp_path / "run.h5", [10, 20])
+
+
+def test_where_there_is_no_room_to_keep_them_they_are_said_to_be_lost(tmp_path):
+    text = xml('<layout name="big" type="double" dimensions="500000"/><variable name="x" layout="big" time-varying="false"/>'
+               '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>', store=store(), buffer="8MiB")
+    with Run(tmp_path, text, environment={"OWN_SHM": "size=14m"}, prefix=[OWN_SHM]) as run:
+        (rank,) = run.init()
+        rank.must("begin", 5)
+        assert rank.write("x", 4_000_000, 7).ok
+        for number in range(5, 12):
+            assert rank.write("a", 20, number).ok
+            rank.end()
+        (answer,) = run.finalize()
+        assert answer.status == "LEAT_ERROR_LOST" and '"x", block 0 of rank 0, is not kept' in run.log(), (answer, run.log())
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [10] and same_bits(file["a"][:].ravel(), data(5, "<i4", 10))
 
 
 def test_of_several_servers(tmp_path):
