@@ -105,6 +105,7 @@ class Checkpoints {
     data_.clear();
     file_.reset();
     name_ = {{generation_, data.iteration}, part_};
+    if (!has_varying(data)) return 0;
     if (is_too_late_) {
       host_.warn("iteration " + std::to_string(data.iteration) +
                  ": what a killed run had in memory makes no checkpoint here: the next run has "
@@ -178,6 +179,13 @@ class Checkpoints {
       why_no_copy_ = std::string(e.what()) + ": checkpoints are in " + options_.folder + " alone";
       host_.error(why_no_copy_);
     }
+  }
+
+  // What is written once alone is nothing to go on from: it is in the next one that has more.
+  bool has_varying(const leat_iteration_data& data) const {
+    for (const leat_block& block : leat::Blocks(data))
+      if (leat_variable_at(&run_, block.variable)->time_varying != 0) return true;
+    return false;
   }
 
   bool is_first() const { return leat_run_first_rank(&run_) <= 0; }
