@@ -29,34 +29,6 @@ constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* kBegun = "begun\n";
 constexpr const char* kFirstName = "000000";  // of what comes before any time is known
 
-// An iteration with blocks more, of variables of which it has none.
-class WithConstants {
- public:
-  WithConstants(const leat_iteration_data& data, const StoredIteration& constants) : data_(data) {
-    std::set<std::uint32_t> there;
-    for (const leat_block& block : Blocks(data)) {
-      there.insert(block.variable);
-      blocks_.emplace_back();
-      std::memcpy(&blocks_.back(), &block, std::min<std::uint64_t>(block.size, sizeof(leat_block)));
-    }
-    for (const leat_block& block : constants.blocks) {
-      if (there.count(block.variable) == 0) blocks_.push_back(block);
-    }
-    std::stable_sort(blocks_.begin(), blocks_.end(), [](const leat_block& a, const leat_block& b) {
-      return a.variable < b.variable;
-    });
-    data_.blocks = blocks_.data();
-    data_.block_count = blocks_.size();
-    data_.block_stride = sizeof(leat_block);
-  }
-  WithConstants(const WithConstants&) = delete;
-  const leat_iteration_data& data() const { return data_; }
-
- private:
-  leat_iteration_data data_;
-  std::vector<leat_block> blocks_;
-};
-
 bool has_pieces(const std::string& folder, const leat_run& run) {
   return !files_of_server(folder, run).empty();
 }
@@ -293,7 +265,7 @@ void SplitStore::iteration(const leat_iteration_data& data) {
   if (!period) warn_of_no_time(data.iteration);
   if (const double time = time_of(run_, data); !std::isnan(time)) last_time_ = time;
   if (carried_) {
-    store_->iteration(WithConstants(data, *carried_).data());
+    store_->iteration(WithEarlier(run_, data, *carried_).data());
     carried_.reset();
   } else {
     store_->iteration(data);

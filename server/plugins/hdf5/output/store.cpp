@@ -175,6 +175,27 @@ void Store::iteration(const leat_iteration_data& data) {
   if (awaits_first_) begin_to_append(data.iteration, &data);
   shapes_.look_at(data);
   if (has(open_->stored_before, data.iteration)) return;
+  if (const auto before = parts_before(data)) return store(WithEarlier(run_, data, *before).data());
+  store(data);
+}
+
+// Blocks of one size have a place each. Those whose size varies lie one behind the other: when some come later than others, all are
+// written again.
+std::unique_ptr<StoredIteration> Store::parts_before(const leat_iteration_data& data) const {
+  std::set<std::uint32_t> again;
+  for (const leat_block& block : Blocks(data)) {
+    const leat_variable& variable = *leat_variable_at(&run_, block.variable);
+    if (!variable.time_varying && !variable.has_global && varies_in_shape(variable) &&
+        has_variable(block.variable))
+      again.insert(block.variable);
+  }
+  if (again.empty()) return nullptr;
+  return StoredRows(root_, run_).constants([&again](std::uint32_t variable) {
+    return again.count(variable) > 0;
+  });
+}
+
+void Store::store(const leat_iteration_data& data) {
   const std::vector<BlockList> by_variable = by_variable_of(data, places_);
   std::vector<SoundBlocks> sound = sound_of(run_, by_variable);
   if (first_ && leave_out_known_constants(&sound)) return;

@@ -85,6 +85,8 @@ class Store {
   void finish_draft(const std::string& path);
   bool leave_out_known_constants(std::vector<SoundBlocks>* all) const;
 
+  std::unique_ptr<StoredIteration> parts_before(const leat_iteration_data& data) const;
+  void store(const leat_iteration_data& data);
   void open();
   void continue_file();
   void start_file();

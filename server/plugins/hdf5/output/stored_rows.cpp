@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include "server/plugins/hdf5/arrays/blocks.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
@@ -345,11 +346,40 @@ std::unique_ptr<StoredIteration> StoredRows::constant(std::uint32_t variable,
   return found;
 }
 
-std::unique_ptr<StoredIteration> StoredRows::constants() {
+std::unique_ptr<StoredIteration> StoredRows::constants(
+    const std::function<bool(std::uint32_t variable)>& wanted) {
   auto found = std::make_unique<StoredIteration>();
   for (const auto& variable : variables_)
-    if (variable && !variable->has_rows()) add(*variable, 0, found.get());
+    if (variable && !variable->has_rows() && (!wanted || wanted(variable->number)))
+      add(*variable, 0, found.get());
   return found;
+}
+
+WithEarlier::WithEarlier(const leat_run& run, const leat_iteration_data& data,
+                         const StoredIteration& earlier)
+    : data_(data) {
+  using Key = std::tuple<std::uint32_t, std::int32_t, std::uint32_t>;
+  const auto key_of = [](const leat_block& block) {
+    return Key(block.variable, block.rank, block.block);
+  };
+  const auto is_global = [&run](std::uint32_t variable) {
+    return leat_variable_at(&run, variable)->has_global != 0;
+  };
+  std::set<Key> there;
+  for (const leat_block& block : leat::Blocks(data)) there.insert(key_of(block));
+  for (const leat_block& block : earlier.blocks)
+    if (is_global(block.variable) || !there.contains(key_of(block))) blocks_.push_back(block);
+  for (const leat_block& block : leat::Blocks(data)) {
+    blocks_.emplace_back();
+    std::memcpy(&blocks_.back(), &block, std::min<std::uint64_t>(block.size, sizeof(leat_block)));
+  }
+  std::stable_sort(blocks_.begin(), blocks_.end(), [&](const leat_block& a, const leat_block& b) {
+    if (a.variable != b.variable || is_global(a.variable)) return a.variable < b.variable;
+    return key_of(a) < key_of(b);
+  });
+  data_.blocks = blocks_.data();
+  data_.block_count = blocks_.size();
+  data_.block_stride = sizeof(leat_block);
 }
 
 // Ordered as blocks of an iteration are.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,6 +41,19 @@ struct StoredProducts {
   std::deque<std::vector<char>> values;
 };
 
+/// An iteration, and what a file has already of what does not vary in time: ranks may write their parts of a variable in several
+/// iterations. What the iteration has itself comes later, where both have the same cells, or alone, where both have the same block.
+class WithEarlier {
+ public:
+  WithEarlier(const leat_run& run, const leat_iteration_data& data, const StoredIteration& earlier);
+  WithEarlier(const WithEarlier&) = delete;
+  const leat_iteration_data& data() const { return data_; }
+
+ private:
+  leat_iteration_data data_;
+  std::vector<leat_block> blocks_;
+};
+
 class StoredRows {
  public:
   /// `file` and `run`, whose variables are those of the file, outlive this.
@@ -59,8 +73,9 @@ class StoredRows {
   std::unique_ptr<StoredIteration> constant(std::uint32_t variable,
                                             const std::vector<const leat_block*>& like);
 
-  /// All that does not vary in time, as a file is given it that has nothing yet.
-  std::unique_ptr<StoredIteration> constants();
+  /// All that does not vary in time, as a file is given it that has nothing yet; or of these variables only.
+  std::unique_ptr<StoredIteration> constants(
+      const std::function<bool(std::uint32_t variable)>& wanted = {});
 
   /// What a parameter was in each row; in the order in which the file has them.
   struct Parameter {
