@@ -80,6 +80,15 @@ std::int64_t time_of_start(const ProcessId& process) noexcept {
 }  // namespace leat::os
 
 extern "C" char** environ;
+// A library that was loaded before all others (RTLD_DEEPBIND) finds that of libc, which is none where the program itself names `environ`.
+static char** variables_of_process() {
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  auto*** const of_program =
+      program ? reinterpret_cast<char***>(dlsym(program, "environ")) : nullptr;
+  char** const all = of_program ? *of_program : environ;
+  if (program) dlclose(program);
+  return all;
+}
 
 namespace leat::os {
 namespace {
@@ -173,7 +182,7 @@ PreparedProgram::PreparedProgram(const std::vector<std::string>& arguments,
   std::transform(arguments.begin(), arguments.end(), std::back_inserter(argv), text);
   argv.push_back(nullptr);
   std::transform(variables.begin(), variables.end(), std::back_inserter(environment), text);
-  for (char** each = environ; *each; ++each) environment.push_back(*each);
+  for (char** each = variables_of_process(); each && *each; ++each) environment.push_back(*each);
   environment.push_back(nullptr);
   for (const Passed& each : passed) above = std::max(above, each.as + 1);
   for (const Passed& each : passed) copies.push_back(copy_above(each.descriptor));
