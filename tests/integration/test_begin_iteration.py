@@ -370,6 +370,7 @@ def test_what_varies_still_keeps_a_rank_from_beginning_elsewhere(tmp_path):
         assert rank.write("x", 20, 8).ok
         assert rank.call("begin", 6).status == "LEAT_ERROR_STATE"  # it is in its first iteration, or later, already
         rank.end()
-        run.finish()
+        (answer,) = run.finalize()
+        assert answer.status == "LEAT_ERROR_STATE" and "iteration 5 cannot begin" in answer.error, answer
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == [0, 5]
