@@ -42,11 +42,12 @@ Constants::Constants(const model::Model& model) : model_(model) {
         std::any_of(variable.stores.begin(), variable.stores.end(),
                     [&](std::uint32_t each) { return is_late(model.stores[each]); });
     if (!variable.time_varying && any_late) for_stores_.insert(i);
+    if (!variable.time_varying && model.scripts.exist()) for_scripts_.insert(i);
   }
 }
 
 // Mostly all stores take the iteration in which it is written.
-bool Constants::is_kept(const Block& block, const Iteration& iteration) const {
+bool Constants::is_needed(const Block& block, const Iteration& iteration) const {
   if (for_others_.count(block.variable) > 0) return true;
   if (for_stores_.count(block.variable) == 0) return false;
   const std::vector<std::uint32_t>& stores = model_.variables[block.variable].stores;
@@ -62,9 +63,12 @@ void Constants::take(const Iteration& iteration, Sums* sums,
                      std::vector<BlockProblem>* problems) const {
   for (const Block& block : iteration.blocks) {
     // What an earlier iteration had is not what the block is now.
-    if (!is_kept(block, iteration) && !(for_stores_.count(block.variable) && sums->own(block)))
-      continue;
+    const bool is_needed_now = is_needed(block, iteration);
+    const bool is_kept = is_needed_now || for_scripts_.count(block.variable) > 0 ||
+                         (for_stores_.count(block.variable) > 0 && sums->own(block));
+    if (!is_kept) continue;
     const Result<Sum*> sum = room_for(block, sums);
+    if (!sum && !is_needed_now) continue;  // scripts have it, as long as this server lives
     if (!sum) {
       problems->push_back(
           {block.client, block.rank, block.variable, block.block,
@@ -104,27 +108,29 @@ std::vector<Block> Constants::blocks(std::uint32_t variable, Sums* sums) const {
   return all;
 }
 
-std::vector<Block> Constants::for_stores(Sums* sums) const {
+std::vector<Block> Constants::blocks_of(const std::set<std::uint32_t>& variables,
+                                        Sums* sums) const {
   std::vector<Block> all;
-  for (const std::uint32_t each : for_stores_)
+  for (const std::uint32_t each : variables)
     for (const Block& block : blocks(each, sums)) all.push_back(block);
   return all;
 }
 
 void Constants::begin_anew(Sums* sums) const {
+  sums->took().store(0);
   for (const std::uint32_t each : for_stores_)
     for (const Sum* const sum : sums->all_of(each)) sum->head().slots[0].had.store(0);
 }
 
-std::vector<Finding> Constants::not_had(Sums* sums,
-                                        const std::function<bool(std::uint32_t)>& took) const {
+std::vector<Finding> Constants::not_had(Sums* sums) const {
+  const std::uint64_t took = sums->took().load();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> first;
   for (const std::uint32_t number : for_stores_) {
     for (const Sum* const sum : sums->all_of(number)) {
       const SumSlot& slot = sum->head().slots[0];
       if (slot.number.load() == 0) continue;
       for (const std::uint32_t store : model_.variables[number].stores) {
-        if (!is_late(model_.stores[store]) || is_in(slot.had.load(), store) || !took(store))
+        if (!is_late(model_.stores[store]) || is_in(slot.had.load(), store) || !is_in(took, store))
           continue;
         const auto [found, is_new] = first.try_emplace({number, store}, slot.told_in);
         found->second = std::min(found->second, slot.told_in);

@@ -21,7 +21,7 @@ Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, 
       std::any_of(model.variables.begin(), model.variables.end(),
                   [](const model::Variable& each) { return each.period.has_value(); });
   if (model.derived_order.empty() && !is_anything_due) {
-    if (!Constants(model).any_for_stores()) return std::unique_ptr<Derivation>();
+    if (!Constants(model).any()) return std::unique_ptr<Derivation>();
     files.saved.clear();  // it is over no period
   }
   Result<std::unique_ptr<Sums>> sums = SavedSums::open(model, files.sums);
@@ -64,6 +64,7 @@ DerivationWrong Derivation::add_to(Iteration* iteration) {
   }
   conditions_.settle_rest(&making);
   iteration->constants = constants_.for_stores(sums_.get());
+  iteration->took = &sums_->took();
   if (has_end_) keep_parameters(*iteration, sums_.get());
   saved_.save_with_checkpoint(*iteration, *sums_);
   std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
@@ -124,9 +125,9 @@ std::optional<Iteration> Derivation::end_of_run(DerivationWrong* wrong) {
   return end;
 }
 
-std::vector<Finding> Derivation::finish(const std::function<bool(std::uint32_t store)>& took) {
+std::vector<Finding> Derivation::finish() {
   saved_.save_at_end(*sums_);
-  return constants_.not_had(sums_.get(), took);
+  return constants_.not_had(sums_.get());
 }
 
 // What there is to make others of.

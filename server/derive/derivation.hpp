@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -43,7 +42,9 @@ class Derivation {
   /// Nothing comes any more: what is told then, behind the last iteration. Nothing where there is none.
   std::optional<Iteration> end_of_run(DerivationWrong* wrong);
   /// After that: keeps what periods have come to, for a run that goes on. Which stores never had something that was written once.
-  std::vector<Finding> finish(const std::function<bool(std::uint32_t store)>& took);
+  std::vector<Finding> finish();
+  /// What was written once, of a server before this one, for scripts.
+  std::vector<Block> kept_for_scripts() const { return constants_.for_scripts(sums_.get()); }
   /// Else it only keeps what is written once, and no iteration has more by it.
   bool makes_any() const noexcept { return makes_any_; }
 

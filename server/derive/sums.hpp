@@ -122,6 +122,8 @@ class Sums {
   static Result<std::unique_ptr<Sums>> open(const std::string& path, std::uint64_t config_hash);
 
   ClockSlot (&clock() const noexcept)[2];
+  /// Iteration::took.
+  std::atomic<std::uint64_t>& took() const noexcept;
   /// The iteration that all of it has come to; -1 for none.
   std::int64_t last_iteration() const noexcept;
   /// Writes all of it to a file of this name in a folder. "" or why it is not there; what was there before is then as it was.

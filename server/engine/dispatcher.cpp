@@ -92,6 +92,8 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
            number_of(iteration, call)},
           std::move(columns));
     });
+  if (parts.derivation && run_.facts.resumed)
+    for (const Block& each : parts.derivation->kept_for_scripts()) scripts_.know(each);
   pipeline_.derive_with(std::move(parts.derivation));
 }
 

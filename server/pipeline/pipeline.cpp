@@ -471,8 +471,7 @@ void Pipeline::run(const std::function<void()>& first) {
   PipelineResult at_end;
   const std::vector<std::string> failed = tell_end(&at_end);
   if (derivation_) {
-    std::vector<Finding> not_had = derivation_->finish(
-        [this](std::uint32_t store) { return stores_[store]->plugin().work().calls > 0; });
+    std::vector<Finding> not_had = derivation_->finish();
     if (!queue_.is_abandoned())
       for (Finding& each : not_had) at_end.findings.push_back(std::move(each));
   }

@@ -173,7 +173,7 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   if (trace_) trace_->flush();
   if (error.empty()) {
     work_.bytes += bytes;
-    note_had(constants);
+    note_had(iteration, constants);
   }
   ++work_.calls;
   return error;
@@ -190,9 +190,13 @@ std::vector<const Block*> PluginInstance::not_had(const Iteration& iteration) co
   return all;
 }
 
-void PluginInstance::note_had(const std::vector<const Block*>& constants) const {
+void PluginInstance::note_had(const Iteration& iteration,
+                              const std::vector<const Block*>& constants) const {
+  if (store_ >= kMostStoresNoted) return;
+  const std::uint64_t bit = std::uint64_t{1} << store_;
+  if (iteration.took) iteration.took->fetch_or(bit);
   for (const Block* const block : constants)
-    if (block->had && store_ < kMostStoresNoted) block->had->fetch_or(std::uint64_t{1} << store_);
+    if (block->had) block->had->fetch_or(bit);
 }
 
 // What does not come in pieces is one.

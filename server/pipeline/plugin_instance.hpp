@@ -169,7 +169,7 @@ class PluginInstance {
  protected:
   /// Of what was written once and is kept, what this store has not had, or all: a checkpoint is whole by itself.
   std::vector<const Block*> not_had(const Iteration& iteration) const;
-  void note_had(const std::vector<const Block*>& constants) const;
+  void note_had(const Iteration& iteration, const std::vector<const Block*>& constants) const;
 
   leat_run run_;
   std::vector<std::int32_t> own_ranks_;

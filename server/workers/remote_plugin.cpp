@@ -153,7 +153,7 @@ std::string RemotePlugin::do_process(const Iteration& iteration, std::size_t wai
   if (takes().blocks_of(iteration)) ++work_.calls;
   if (error.empty()) {
     work_.bytes += bytes;
-    note_had(constants);
+    note_had(iteration, constants);
   }
   return error;
 }

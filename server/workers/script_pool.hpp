@@ -46,6 +46,8 @@ class ScriptPool {
   void start();
   bool exists() const noexcept { return context_.model.scripts.exist(); }
   void submit(const Iteration& iteration);
+  /// What was written once, when another server had this run.
+  void know(const Block& constant) { context_.constants.store(constant); }
   /// What has been published of an iteration; `by_stores`: with it, all that they have made of it.
   /// From any thread; `published` is not kept beyond the call, which waits while scripts that need
   /// all have too much to take; never with nothing published.

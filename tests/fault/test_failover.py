@@ -9,7 +9,7 @@ import time
 import h5py
 import pytest
 from h5_compare import expect_same
-from leat_run import BUILD, Run, data, same_bits, xml
+from leat_run import BUILD, Run, await_death, data, same_bits, xml
 from stored_blocks import stored_blocks, stored_ranks
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
@@ -225,8 +225,10 @@ def test_where_no_server_can_be_started_calls_fail_at_once_and_say_so(tmp_path):
         (rank,) = run.init()
         assert rank.write("big", 1 << 20, 1).ok
         program.unlink()
+        server = run.server()
         kill(run)
-        time.sleep(0.12)
+        await_death(server)
+        time.sleep(0.12)  # it looks for its server every 100 ms
         answer = rank.call("end_iteration")
         assert answer.status == "LEAT_ERROR_SERVER" and "leatd" in answer.error
         for _ in range(3):

@@ -4,12 +4,14 @@ import json
 import os
 import pathlib
 import signal
+import sys
 import time
 
 import h5py
 import numpy as np
 import pytest
 from checkpoint_run import doomed, read
+from control_run import wait_until
 from leat_run import Run, data, same_bits, xml
 from nodes_run import NodesRun
 
@@ -96,6 +98,22 @@ def test_where_no_iteration_is_taken_behind_them_it_is_said(tmp_path):
         assert said in run.log(), run.log()
     (warning,) = json.loads((tmp_path / "run.ledger.json").read_text())["warnings"]
     assert warning["what"] == "not due" and warning["variable"] == "x" and warning["first"] == 15
+
+
+@pytest.mark.parametrize("killed", [None, 12, 16])
+def test_so_it_is_when_a_server_was_killed(tmp_path, killed):
+    with Run(tmp_path, xml(DATA, store=store())) as run:
+        (rank,) = run.init()
+        for number in range(5, 18):
+            rank.must("begin", number)
+            if number == 15:
+                write_constants([rank])
+            step([rank], number)
+            if number == killed:
+                os.kill(run.server(), signal.SIGKILL)
+                time.sleep(0.2)
+        run.finish()
+        assert 'is not in store "out"' in run.log(), run.log()
 
 
 def test_of_a_store_that_waits_for_an_event_or_a_condition(tmp_path):
@@ -200,6 +218,36 @@ def test_where_there_is_no_room_to_keep_them_they_are_said_to_be_lost(tmp_path):
         assert file["iteration"][:].tolist() == [10] and same_bits(file["a"][:].ravel(), data(5, "<i4", 10))
 
 
+SCRIPT = """
+import leat
+
+@leat.on_iteration(variables=["x", "a"])
+def see(ds, ctx):
+    with open("seen", "a") as file:
+        file.write("{} {}\\n".format(ctx.iteration, ds["x"].values.tobytes().hex() if "x" in ds else "-"))
+"""
+
+
+@pytest.mark.parametrize("attributes", ["", 'every="10"'])
+def test_scripts_have_them_when_a_server_was_killed(tmp_path, attributes):
+    (tmp_path / "analysis").mkdir()
+    (tmp_path / "analysis/see.py").write_text(SCRIPT)
+    scripts, seen = f'<scripts interpreter="{sys.executable}"><folder path="analysis"/></scripts>', tmp_path / "seen"
+    with Run(tmp_path, xml(DATA, store=store(attributes), log=scripts)) as run:
+        (rank,) = run.init()
+        write_constants([rank])
+        for number in range(12):
+            step([rank], number)
+            if number in (4, 8):
+                wait_until(lambda n=number: (tmp_path / "seen").exists() and f"{n} " in (tmp_path / "seen").read_text(), "the script")
+                os.kill(run.server(), signal.SIGKILL)
+                time.sleep(0.2)
+        run.finish()
+        log = run.log()
+    found = dict(line.split() for line in seen.read_text().splitlines())
+    assert {"4", "8", "10", "11"} <= set(found) and set(found.values()) == {data(5, "<i4", 70).tobytes().hex()}, (found, log)
+
+
 def test_of_several_servers(tmp_path):
     with NodesRun(tmp_path, xml(DATA, store=store()), [[0, 1], [2, 3]]) as run:
         ranks = run.init()
@@ -245,6 +293,85 @@ def test_each_checkpoint_has_them_and_they_may_be_written_before_the_restart(tmp
         assert all(same_bits(file["b"][at].ravel(), data(5, "<i4", 10 * at)) for at in range(5))
 
 
+def test_alone_they_make_no_checkpoint(tmp_path):
+    """A job that goes on writes them again, and may end before it has made a checkpoint: those that are there stay."""
+    text = xml(CHECKPOINT, store=store() + '<store name="safe" type="checkpoint"/>')
+
+    def go_on(expected, steps):
+        with Run(tmp_path, text) as run:
+            (rank,) = run.init()
+            assert rank.write("checkpoint/x", 20, 1).ok
+            assert rank.must("restart_step").value == expected, run.log()
+            for number in range(expected, expected + 3):
+                if number in steps:
+                    assert rank.write("checkpoint/a", 20, number).ok
+                rank.end()
+            run.finish()
+    go_on(0, [1, 2])
+    for _ in range(3):
+        go_on(3, [])
+    go_on(3, [4])
+    with Run(tmp_path, text) as run:
+        (rank,) = run.init()
+        assert rank.must("restart_step").value == 5
+        for name, seed in (("a", 4), ("x", 1)):
+            answer, got = read(rank, f"checkpoint/{name}", 20)
+            assert answer.ok and got == data(5, "<i4", seed).tobytes(), answer
+        rank.must("end_iteration")
+        run.finish()
+
+
+RAGGED = ('<parameter name="n" type="int"/><layout name="some" type="double" dimensions="?n"/>'
+          '<layout name="row" type="int" dimensions="5"/><variable name="x" layout="some" time-varying="false"/>'
+          '<variable name="a" layout="row"/>')
+
+
+@pytest.mark.parametrize("attributes", ["", 'every="3"', 'split="4"', 'compression="deflate:2"'])
+@pytest.mark.parametrize("when", [(1, 3), (3, 1), (0, 8), (4, 4)], ids=str)
+def test_parts_of_any_size_may_come_in_several_iterations(tmp_path, when, attributes):
+    with Run(tmp_path, xml(RAGGED, store=store(attributes)), ranks=2) as run:
+        ranks = run.init()
+        for number in range(10):
+            for rank, its in zip(ranks, when):
+                if number == its:
+                    rank.must("set_int", "n", 2 + rank.number)
+                    assert rank.write("x", 8 * (2 + rank.number), 70 + rank.number).ok
+            for rank in ranks:
+                assert rank.write("a", 20, 10 * number + rank.number).ok
+                rank.end()
+        run.finish()
+        assert "warning" not in run.log().replace("warning: no core", ""), run.log()
+    last = sorted(tmp_path.glob("run-split/*.h5")) if "split" in attributes else [tmp_path / "run.h5"]
+    pieces = last or sorted(path for path in tmp_path.rglob("*.h5") if path.name != "run.h5")
+    with h5py.File(pieces[-1]) as file:
+        counts = [count for count in file["x_count"][:].ravel().tolist() if count >= 0]
+        assert sorted(counts) == [2, 3]  # in the order in which they came first
+        assert same_bits(file["x"][:5], np.concatenate([data(count, "<f8", 68 + count) for count in counts]))
+
+
+GLOBAL = ('<layout name="all" type="double" dimensions="4" global="8"/><layout name="row" type="int" dimensions="5"/>'
+          '<variable name="x" layout="all" time-varying="false"/><variable name="a" layout="row"/>')
+
+
+@pytest.mark.parametrize("when", [(1, 4), (3, 8), (4, 1), (0, 5)], ids=str)
+def test_each_piece_has_parts_of_all_ranks(tmp_path, when):
+    with Run(tmp_path, xml(GLOBAL, store=store('split="4"')), ranks=2) as run:
+        ranks = run.init()
+        for number in range(12):
+            for rank, its in zip(ranks, when):
+                if number == its:
+                    rank.must("set_position", "x", 0, 4 * rank.number)
+                    assert rank.write("x", 32, 70 + rank.number).ok
+            for rank in ranks:
+                assert rank.write("a", 20, 10 * number + rank.number).ok
+                rank.end()
+        run.finish()
+    pieces = sorted(path for path in tmp_path.rglob("*.h5") if path.name != "run.h5")
+    assert len(pieces) == 3
+    with h5py.File(pieces[-1]) as file:
+        assert same_bits(file["x"][:], np.concatenate([data(4, "<f8", 70), data(4, "<f8", 71)]))
+
+
 @pytest.mark.parametrize("strict", ["0", "1"])
 def test_a_number_that_is_refused_is_said_at_the_end(tmp_path, strict):
     text = xml(DATA)
@@ -262,6 +389,23 @@ def test_a_number_that_is_refused_is_said_at_the_end(tmp_path, strict):
         assert "under other numbers" in rank.stderr()
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == [41, 42]
+
+
+@pytest.mark.parametrize("calls, is_wrong", [
+    ("u b5 e", True), ("u b5 e b6 u e", True), ("u s5 e", True), ("b5 u b6 e", False), ("b5 u b6 e b6 u e", False),
+    ("b5 u e b5 b6 u e", False),
+    ("s5 s5 u e", False), ("b5 s5 u e", False), ("s5 r u e", False), ("u r e", False), ("r u e", False), ("b5 b3 u e", True)])
+def test_who_has_written_under_another_number(tmp_path, calls, is_wrong):
+    """u: write, b: begin_iteration, s: start_at, r: restart_step, e: end."""
+    with Run(tmp_path, xml(DATA)) as run:
+        (rank,) = run.init()
+        for call in calls.split():
+            if call == "u":
+                assert rank.write("a", 20, 1).ok
+            else:
+                rank.call(*{"b": ["begin", call[1:]], "s": ["start_at", call[1:]], "r": ["restart_step"], "e": ["end_iteration"]}[call[0]])
+        (answer,) = run.finalize()
+        assert (answer.status == "LEAT_ERROR_STATE") == is_wrong and (is_wrong or answer.ok), answer
 
 
 def test_a_number_that_is_said_again_in_time_is_none(tmp_path):

@@ -73,6 +73,8 @@ struct Iteration {
   std::int64_t place() const noexcept { return number + (is_end ? 1 : 0); }
   /// What was written once and is kept, of this iteration too: for stores that have not had it.
   std::vector<Block> constants{};
+  /// Where such are kept: the first kMostStoresNoted stores that have taken any iteration, as bits.
+  std::atomic<std::uint64_t>* took = nullptr;
 };
 
 /// A block that is not, or may not be, in the stores as the simulation gave it.
