@@ -13,15 +13,12 @@ namespace leat::server {
 
 namespace {
 
-bool is_in(std::uint64_t had, std::uint32_t store) {
-  return store >= kMostStoresNoted || (had >> store & 1) != 0;
+// Which iterations it takes is known beforehand, and what it has had need not be given again.
+bool goes_by_number(const model::Store& store) {
+  return !store.due && !store.period && !store.awaits_event && !model::is_checkpoint(store);
 }
 
-// It leaves iterations out, its rows are periods, or each of its files has all.
-bool is_late(const model::Store& store) {
-  return store.every > 1 || store.due || store.period || store.awaits_event ||
-         model::is_checkpoint(store);
-}
+bool is_late(const model::Store& store) { return !goes_by_number(store) || store.every > 1; }
 
 }  // namespace
 
@@ -53,9 +50,7 @@ bool Constants::is_needed(const Block& block, const Iteration& iteration) const 
   const std::vector<std::uint32_t>& stores = model_.variables[block.variable].stores;
   return std::any_of(stores.begin(), stores.end(), [&](std::uint32_t each) {
     const model::Store& store = model_.stores[each];
-    const bool by_number =
-        !store.due && !store.period && !store.awaits_event && !model::is_checkpoint(store);
-    return !by_number || iteration.number % store.every != 0;
+    return !goes_by_number(store) || iteration.number % store.every != 0;
   });
 }
 
@@ -81,11 +76,10 @@ void Constants::take(const Iteration& iteration, Sums* sums,
     }
     SumSlot& slot = (*sum)->head().slots[0];
     slot.number.store(0);
-    slot.had.store(0);
+    slot.had.clear();
     std::copy_n(static_cast<const char*>(block.data), block.bytes,
                 reinterpret_cast<char*>((*sum)->array(0, 0)));
-    slot.told_in = iteration.number;
-    slot.number.store(1);
+    slot.number.store(iteration.number + 1);
   }
 }
 
@@ -117,34 +111,36 @@ std::vector<Block> Constants::blocks_of(const std::set<std::uint32_t>& variables
 }
 
 void Constants::begin_anew(Sums* sums) const {
-  sums->took().store(0);
+  sums->took().clear();
   for (const std::uint32_t each : for_stores_)
-    for (const Sum* const sum : sums->all_of(each)) sum->head().slots[0].had.store(0);
+    for (const Sum* const sum : sums->all_of(each)) sum->head().slots[0].had.clear();
 }
 
 std::vector<Finding> Constants::not_had(Sums* sums) const {
-  const std::uint64_t took = sums->took().load();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> first;
   for (const std::uint32_t number : for_stores_) {
     for (const Sum* const sum : sums->all_of(number)) {
       const SumSlot& slot = sum->head().slots[0];
-      if (slot.number.load() == 0) continue;
+      const std::int64_t written_in = slot.number.load() - 1;
+      if (written_in < 0) continue;
       for (const std::uint32_t store : model_.variables[number].stores) {
-        if (!is_late(model_.stores[store]) || is_in(slot.had.load(), store) || !is_in(took, store))
+        if (!is_late(model_.stores[store]) || slot.had.has(store) || !sums->took().has(store))
           continue;
-        const auto [found, is_new] = first.try_emplace({number, store}, slot.told_in);
-        found->second = std::min(found->second, slot.told_in);
+        const auto [found, is_new] = first.try_emplace({number, store}, written_in);
+        found->second = std::min(found->second, written_in);
       }
     }
   }
   std::vector<Finding> all;
   for (const auto& [of, iteration] : first) {
     const model::Variable& variable = model_.variables[of.first];
-    all.push_back({"not due", of.first, iteration,
-                   fmt::format("\"{}\" ({}:{}) was written once, and is not in store \"{}\", which "
-                               "took no iteration from then on",
-                               variable.name, variable.where.file, variable.where.line,
-                               model_.stores[of.second].name)});
+    all.push_back(
+        {"not due", of.first, iteration,
+         fmt::format("\"{}\" ({}:{}) was written once, and is not in store \"{}\", which "
+                     "took no iteration from then on: write it before the last one that the "
+                     "store takes",
+                     variable.name, variable.where.file, variable.where.line,
+                     model_.stores[of.second].name)});
   }
   return all;
 }

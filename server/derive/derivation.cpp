@@ -13,14 +13,22 @@
 
 namespace leat::server {
 
-Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, Files files,
-                                                     std::shared_ptr<Log> log) {
+namespace {
+
+bool is_anything_made(const model::Model& model) {
   const bool is_anything_due =
       std::any_of(model.stores.begin(), model.stores.end(),
                   [](const model::Store& each) { return each.due.has_value(); }) ||
       std::any_of(model.variables.begin(), model.variables.end(),
                   [](const model::Variable& each) { return each.period.has_value(); });
-  if (model.derived_order.empty() && !is_anything_due) {
+  return !model.derived_order.empty() || is_anything_due;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, Files files,
+                                                     std::shared_ptr<Log> log) {
+  if (!is_anything_made(model)) {
     if (!Constants(model).any()) return std::unique_ptr<Derivation>();
     files.saved.clear();  // it is over no period
   }
@@ -43,18 +51,26 @@ Derivation::Derivation(const model::Model& model, Files files, std::unique_ptr<S
       over_periods_(&periods_),
       values_(model),
       over_run_(&values_, memory_.get()),
-      makes_any_(!model.derived_order.empty() || !model.periods.empty()) {
+      makes_any_(is_anything_made(model)) {
   has_end_ = std::any_of(model.derived_order.begin(), model.derived_order.end(),
                          [this](std::uint32_t each) { return is_told_at_end(each); });
 }
 
 DerivationWrong Derivation::add_to(Iteration* iteration) {
   DerivationWrong wrong;
-  Making making(model_, &from_, iteration, &wrong);
   const Sums* const own = sums_.get();
   saved_.go_on_from(iteration->number, &sums_);
   if (sums_.get() != own) constants_.begin_anew(sums_.get());
-  take(*iteration, &wrong);
+  constants_.take(*iteration, sums_.get(), &wrong.problems);
+  if (makes_any_) make_of(iteration, &wrong);
+  iteration->constants = constants_.for_stores(sums_.get());
+  iteration->took = &sums_->took();
+  return wrong;
+}
+
+void Derivation::make_of(Iteration* iteration, DerivationWrong* wrong) {
+  Making making(model_, &from_, iteration, wrong);
+  take(*iteration);
   const TimeStep step = step_of(*iteration);
   for (std::uint32_t i = 0; i < model_.periods.size(); ++i)
     iteration->due.push_back(periods_.is_due(i, step));
@@ -63,13 +79,10 @@ DerivationWrong Derivation::add_to(Iteration* iteration) {
     if (wanted_[each] > 0) derive(each, step, &making);
   }
   conditions_.settle_rest(&making);
-  iteration->constants = constants_.for_stores(sums_.get());
-  iteration->took = &sums_->took();
   if (has_end_) keep_parameters(*iteration, sums_.get());
   saved_.save_with_checkpoint(*iteration, *sums_);
   std::stable_sort(iteration->blocks.begin(), iteration->blocks.end(),
                    [](const Block& a, const Block& b) { return a.variable < b.variable; });
-  return wrong;
 }
 
 namespace {
@@ -131,8 +144,7 @@ std::vector<Finding> Derivation::finish() {
 }
 
 // What there is to make others of.
-void Derivation::take(const Iteration& iteration, DerivationWrong* wrong) {
-  constants_.take(iteration, sums_.get(), &wrong->problems);
+void Derivation::take(const Iteration& iteration) {
   from_.blocks.clear();
   for (const Block& each : iteration.blocks) from_.blocks[each.variable].push_back(each);
   for (const std::uint32_t each : constants_.for_others())

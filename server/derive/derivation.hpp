@@ -56,7 +56,8 @@ class Derivation {
   Derivation(const model::Model& model, Files files, std::unique_ptr<Sums> sums,
              std::shared_ptr<Log> log);
 
-  void take(const Iteration& iteration, DerivationWrong* wrong);
+  void make_of(Iteration* iteration, DerivationWrong* wrong);
+  void take(const Iteration& iteration);
   TimeStep step_of(const Iteration& iteration);
   TimeStep step_of_end(const ClockSlot& last, std::vector<ParameterValue>* parameters) const;
   bool is_told_at_end(std::uint32_t variable) const {

@@ -37,7 +37,7 @@ struct Sums::FileHead {
   std::uint64_t config_hash;
   std::atomic<std::uint64_t> end;
   ClockSlot clock[2];
-  std::atomic<std::uint64_t> took;
+  NotedStores took;
 };
 
 double* Sum::array(int slot, std::uint32_t number) const noexcept {
@@ -180,13 +180,13 @@ Result<Sum*> Sums::make(const Block& like, std::size_t dims, std::uint32_t array
   static_cast<Sum::Facts&>(head) = told;
   for (SumSlot& slot : head.slots) {
     slot.number.store(0);
-    slot.had.store(0);
+    slot.had.clear();
   }
   this->head().end.store(at + told.bytes);
   return &place->second;
 }
 
-std::atomic<std::uint64_t>& Sums::took() const noexcept { return head().took; }
+NotedStores& Sums::took() const noexcept { return head().took; }
 
 std::int64_t Sums::last_iteration() const noexcept {
   return std::max(clock()[0].number.load(), clock()[1].number.load()) - 1;

@@ -36,7 +36,7 @@ struct SumSlot {
   double time;                       ///< at the end of the last iteration that is in it
   double until;                      ///< the time that it has come to
   std::uint32_t is_whole;            ///< the period is over: what comes next begins a new one
-  std::atomic<std::uint64_t> had;    ///< of what does not vary in time: Block::had
+  NotedStores had;                   ///< of what does not vary in time: Block::had
   std::int64_t
       told_in;  ///< 1 + the iteration in which it was told without a value of that; 0: none
 };
@@ -123,7 +123,7 @@ class Sums {
 
   ClockSlot (&clock() const noexcept)[2];
   /// Iteration::took.
-  std::atomic<std::uint64_t>& took() const noexcept;
+  NotedStores& took() const noexcept;
   /// The iteration that all of it has come to; -1 for none.
   std::int64_t last_iteration() const noexcept;
   /// Writes all of it to a file of this name in a folder. "" or why it is not there; what was there before is then as it was.

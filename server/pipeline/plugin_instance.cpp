@@ -182,21 +182,17 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
 std::vector<const Block*> PluginInstance::not_had(const Iteration& iteration) const {
   std::vector<const Block*> all;
   for (const Block& block : iteration.constants) {
-    const std::uint64_t had =
-        block.had && store_ < kMostStoresNoted ? block.had->load() >> store_ : 0;
-    if (takes_.variable(block.variable) && ((had & 1) == 0 || takes_constants_again_))
-      all.push_back(&block);
+    const bool has_it = block.had && block.had->has(store_) && !takes_constants_again_;
+    if (takes_.variable(block.variable) && !has_it) all.push_back(&block);
   }
   return all;
 }
 
 void PluginInstance::note_had(const Iteration& iteration,
                               const std::vector<const Block*>& constants) const {
-  if (store_ >= kMostStoresNoted) return;
-  const std::uint64_t bit = std::uint64_t{1} << store_;
-  if (iteration.took) iteration.took->fetch_or(bit);
+  if (iteration.took) iteration.took->add(store_);
   for (const Block* const block : constants)
-    if (block->had) block->had->fetch_or(bit);
+    if (block->had) block->had->add(store_);
 }
 
 // What does not come in pieces is one.

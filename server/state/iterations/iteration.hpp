@@ -28,7 +28,21 @@ struct SharedFile;
 /// Copies of blocks begin at multiples of it, in memory and in files.
 inline constexpr std::uint64_t kBlockAlignment = 64;
 
-inline constexpr std::uint32_t kMostStoresNoted = 64;
+/// Some of the stores, by their numbers, in memory that the next server goes on with. Of those from the 65th on nothing is noted.
+class NotedStores {
+ public:
+  bool has(std::uint32_t store) const noexcept {
+    return store < kMost && (bits_.load() >> store & 1) != 0;
+  }
+  void add(std::uint32_t store) noexcept {
+    if (store < kMost) bits_.fetch_or(std::uint64_t{1} << store);
+  }
+  void clear() noexcept { bits_.store(0); }
+
+ private:
+  static constexpr std::uint32_t kMost = 64;
+  std::atomic<std::uint64_t> bits_;
+};
 
 /// One committed block, checked; all values are the server's own copies.
 struct Block {
@@ -47,8 +61,8 @@ struct Block {
   std::uint32_t place = 0;                ///< in that file
   /// It lies there, and not in the segment: the server has made it. Kept by the hold of its variable.
   const SharedFile* shared = nullptr;
-  /// Of one that does not vary in time and is kept: the first kMostStoresNoted stores that have it, as bits by their numbers.
-  std::atomic<std::uint64_t>* had = nullptr;
+  /// Of one that does not vary in time and is kept: the stores that have it.
+  NotedStores* had = nullptr;
 };
 
 struct Iteration {
@@ -73,8 +87,8 @@ struct Iteration {
   std::int64_t place() const noexcept { return number + (is_end ? 1 : 0); }
   /// What was written once and is kept, of this iteration too: for stores that have not had it.
   std::vector<Block> constants{};
-  /// Where such are kept: the first kMostStoresNoted stores that have taken any iteration, as bits.
-  std::atomic<std::uint64_t>* took = nullptr;
+  /// Where such are kept: the stores that have taken any iteration.
+  NotedStores* took = nullptr;
 };
 
 /// A block that is not, or may not be, in the stores as the simulation gave it.
