@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -182,13 +183,19 @@ void Store::iteration(const leat_iteration_data& data) {
 // Blocks of one size have a place each. Those whose size varies lie one behind the other: when some come later than others, all are
 // written again.
 std::unique_ptr<StoredIteration> Store::parts_before(const leat_iteration_data& data) const {
-  std::set<std::uint32_t> again;
+  std::map<std::uint32_t, std::set<hsize_t>> records;  // that come, by variable
   for (const leat_block& block : Blocks(data)) {
     const leat_variable& variable = *leat_variable_at(&run_, block.variable);
-    if (!variable.time_varying && !variable.has_global && varies_in_shape(variable) &&
-        has_variable(block.variable))
-      again.insert(block.variable);
+    if (variable.time_varying || variable.has_global || !varies_in_shape(variable)) continue;
+    const BlockTable* const table = open_->blocks.of(block.variable);
+    if (!table) continue;
+    std::set<hsize_t>& its = records[block.variable];
+    if (const auto record = table->record_of(entry_of(variable, block))) its.insert(*record);
   }
+  std::set<std::uint32_t> again;
+  for (const auto& [variable, its] : records)
+    if (its.size() < open_->blocks.of(variable)->size() && has_variable(variable))
+      again.insert(variable);
   if (again.empty()) return nullptr;
   return StoredRows(root_, run_).constants([&again](std::uint32_t variable) {
     return again.count(variable) > 0;
