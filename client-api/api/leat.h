@@ -211,8 +211,8 @@ LEAT_API int64_t leat_iteration(void);
  * Once, and before anything of this rank was written, signalled or ended, but for variables with time-varying="false": those are
  * of this iteration then. 0 is allowed.
  * Errors: ARGUMENT (below 0, or above 2147483646), STATE (too late; nothing is changed, and leat_finalize returns STATE when
- * iterations ended under other numbers than these), TIMEOUT (the server takes nothing now; the number holds, and it is told as
- * soon as it does), SERVER. */
+ * something is written under another number then), TIMEOUT (the server takes nothing now; the number holds, and it is told as soon
+ * as it does), SERVER. */
 LEAT_API leat_status leat_start_at(int64_t iteration);
 
 /* Optional: the iteration that begins now has this number, the step of the code itself, instead of the one after the last. Files,
@@ -221,8 +221,8 @@ LEAT_API leat_status leat_start_at(int64_t iteration);
  * so. Before anything of the iteration is written or signalled; values of parameters may be set before, and, before the first of
  * these calls, variables with time-varying="false" be written. The first call may come instead of leat_start_at. Errors: ARGUMENT
  * (below 0, or above 2147483646), STATE (the number is less than that of the current iteration, or something was written since
- * leat_end_iteration; nothing is changed, and leat_finalize returns STATE when the iteration ends under the other number), TIMEOUT (the server takes nothing now; the number holds, and it is told as soon as it
- * does), SERVER. */
+ * leat_end_iteration; nothing is changed, and leat_finalize returns STATE when something is written under another number then),
+ * TIMEOUT (the server takes nothing now; the number holds, and it is told as soon as it does), SERVER. */
 LEAT_API leat_status leat_begin_iteration(int64_t iteration);
 
 /* How many blocks of the variable this rank has handed over in its current iteration; one that was written again counts once.

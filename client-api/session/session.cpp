@@ -71,17 +71,13 @@ Status Session::restart_step(const Call& call, std::int64_t* iteration) {
   const std::int64_t next = checkpoints_.next_iteration();
   if (!iteration)
     return failures_.complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, "");
-  const bool has_begun =
-      has_varying() || (channel_.iteration() != 0 && channel_.iteration() != next);
-  if (has_begun) {
-    const bool is_right = channel_.iteration() == next || (has_begun_ && !has_varying());
-    const Status refused = refuse_number(
-        call, "this rank is at work in iteration " + std::to_string(channel_.iteration()) +
-                  " already: call it after leat_init, before the first write of what "
-                  "varies in time");
-    if (is_right) refused_.clear();
-    return refused;
-  }
+  const bool is_there = channel_.iteration() == next, has_said = has_begun_ && !has_varying();
+  if (has_varying() || (channel_.iteration() != 0 && !is_there))
+    return refuse_number(
+        call,
+        "this rank is at work in iteration " + std::to_string(channel_.iteration()) +
+            " already: call it after leat_init, before the first write of what varies in time",
+        is_there || has_said);
   settle_refused();
   // The server is told as by leat_start_at, so that it knows which ranks do not ask.
   const Status told = next > 0 && !has_begun_ ? start_at(call, next) : Status::OK;
@@ -207,10 +203,15 @@ Status Session::expect_number(const Call& call, const char* what, std::int64_t i
   return refuse_number(call,
                        std::string(what) + " cannot have the number " + std::to_string(iteration) +
                            ": numbers go from 0 to " + std::to_string(kMost),
-                       Status::ERROR_ARGUMENT);
+                       false, Status::ERROR_ARGUMENT);
 }
 
-Status Session::refuse_number(const Call& call, const std::string& why, Status status) {
+Status Session::refuse_number(const Call& call, const std::string& why, bool is_right,
+                              Status status) {
+  if (is_right) {
+    settle_refused();
+    return failures_.complain(call, {status, why}, "");
+  }
   // What was written before any number was said is of this one too.
   if (refused_.empty())
     sent_when_refused_ = !has_begun_ && has_varying() ? INT64_MIN : sent_without_ends();
@@ -227,15 +228,13 @@ void Session::settle_refused() {
 Status Session::start_at(const Call& call, std::int64_t iteration) {
   const Status status = expect_number(call, "the first iteration", iteration);
   if (status != Status::OK) return status;
-  if (has_chosen_first()) {
-    const Status refused = refuse_number(
-        call, "this rank has begun already, and is in iteration " +
-                  std::to_string(channel_.iteration()) +
-                  ": call leat_start_at once, after leat_init and before the first leat_write of "
-                  "what varies in time, leat_signal or leat_end_iteration; nothing is changed");
-    if (has_begun_ && iteration == channel_.iteration()) refused_.clear();  // it is that number
-    return refused;
-  }
+  if (has_chosen_first())
+    return refuse_number(
+        call,
+        "this rank has begun already, and is in iteration " + std::to_string(channel_.iteration()) +
+            ": call leat_start_at once, after leat_init and before the first leat_write of what "
+            "varies in time, leat_signal or leat_end_iteration; nothing is changed",
+        has_begun_ && iteration == channel_.iteration());
   return jump(call, iteration);
 }
 

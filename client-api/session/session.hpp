@@ -147,8 +147,9 @@ class Session {
   }
   /// What was written so far keeps this rank from another first iteration.
   bool has_chosen_first() const noexcept { return has_begun_ || has_varying(); }
-  /// A call that says a number, until another one is taken: an iteration that ends before is under another one than the code means.
-  Status refuse_number(const Call& call, const std::string& why,
+  /// A call that says a number. What is written from now on, until one is taken, is under another one than the code means; not where
+  /// it `is_right`: the one that this rank is in.
+  Status refuse_number(const Call& call, const std::string& why, bool is_right = false,
                        Status status = Status::ERROR_STATE);
   /// A number is taken, or none comes any more.
   void settle_refused();
