@@ -72,12 +72,25 @@ def attribute_row(attribute, types):
     return f"| `{name}` | {cell(types[attribute.get('type')])} | {default} | {text} |\n"
 
 
+def attribute_rows(element, types, groups, said):
+    """`said`: {group: element whose section has it already}."""
+    for each in element.iter():
+        if each.tag == f"{XS}attribute":
+            yield attribute_row(each, types)
+        elif each.tag == f"{XS}attributeGroup":
+            name = each.get("ref")
+            for attribute in groups[name].iter(f"{XS}attribute"):
+                row = attribute_row(attribute, types)
+                yield row if name not in said else f"{row.rpartition(' | ')[0]} | As of [`<{said[name]}>`](#{said[name]}). |\n"
+            said.setdefault(name, element.get("name"))
+
+
 def children(element):
     names = [each.get("ref") for each in element.iter(f"{XS}element") if each.get("ref")]
     return ", ".join(f"[`<{name}>`](#{name})" for name in names)
 
 
-def section(element, parents, types):
+def section(element, parents, types, groups, said):
     name = element.get("name")
     text = f"\n## {name}\n\n"
     for paragraph in documentation(element).split("\n\n"):
@@ -87,18 +100,18 @@ def section(element, parents, types):
     text += f"Stands in: {inside or 'nothing, it is the root'}.\n"
     if children(element):
         text += f"Has inside: {children(element)}.\n"
-    attributes = list(element.iter(f"{XS}attribute"))
-    if attributes:
-        text += "\n| attribute | value | default | meaning |\n|---|---|---|---|\n"
-        text += "".join(attribute_row(each, types) for each in attributes)
+    rows = list(attribute_rows(element, types, groups, said))
+    if rows:
+        text += "\n| attribute | value | default | meaning |\n|---|---|---|---|\n" + "".join(rows)
     return text + example(element)
 
 
 def reference():
     schema = ElementTree.parse(SCHEMA).getroot()
     types = {each.get("name"): documentation(each) for each in schema.findall(f"{XS}simpleType")}
+    groups = {each.get("name"): each for each in schema.findall(f"{XS}attributeGroup")}
     elements = schema.findall(f"{XS}element")
-    text = HEADER
+    text, said = HEADER, {}
     for element in elements:
         name = element.get("name")
         parents = [
@@ -106,7 +119,7 @@ def reference():
             for each in elements
             if any(child.get("ref") == name for child in each.iter(f"{XS}element"))
         ]
-        text += section(element, parents, types)
+        text += section(element, parents, types, groups, said)
     return text
 
 

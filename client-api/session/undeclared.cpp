@@ -99,21 +99,19 @@ std::string why_no_variable_name(std::string_view name) {
 
 std::string xml_of(std::string_view name, const ArrayView& array, bool column_major) {
   const bool is_reversed = column_major && array.dims > 1;
-  const std::string layout = name_in_files(std::string(name)) + "_layout";
   std::string dimensions;
   for (std::uint32_t d = 0; d < array.dims; ++d)
     dimensions +=
         (d ? "," : "") + std::to_string(array.extent[is_reversed ? array.dims - 1 - d : d]);
-  std::string xml = "<layout name=\"" + layout + "\" type=\"" + familiar_name(array.type) +
-                    "\" dimensions=\"" + dimensions + "\"" +
-                    (is_reversed ? " order=\"fortran\"" : "") + "/> ";
-  std::string behind;
+  std::string xml, behind;
   for (std::size_t end = 0; (end = name.find('/')) != std::string_view::npos;) {
     xml += "<group name=\"" + std::string(name.substr(0, end)) + "\">";
     behind += "</group>";
     name.remove_prefix(end + 1);
   }
-  return xml + "<variable name=\"" + std::string(name) + "\" layout=\"" + layout + "\"/>" + behind;
+  return xml + "<variable name=\"" + std::string(name) + "\" type=\"" + familiar_name(array.type) +
+         "\" dimensions=\"" + dimensions + "\"" + (is_reversed ? " order=\"fortran\"" : "") + "/>" +
+         behind;
 }
 
 UndeclaredWriter::UndeclaredWriter(Channel& channel, const VariableTable& variables,

@@ -82,7 +82,7 @@ class UndeclaredWriter {
   bool any_since_end_ = false;
 };
 
-/// `<layout name="u_layout" type="double" dimensions="64,32"/> <variable name="u" layout="u_layout"/>`: what declares such an array.
+/// `<variable name="u" type="double" dimensions="64,32"/>`: what declares such an array.
 std::string xml_of(std::string_view name, const ArrayView& array, bool column_major);
 
 /// "", or why no variable can have this name.

@@ -49,7 +49,7 @@ class LayoutCheck {
  private:
   void error(const char* attribute, const std::string& message) {
     const SourceLocation& where = attributes_.where(attribute);
-    const std::string text = "layout \"" + layout_.name + "\": " + message;
+    const std::string text = attributes_.title() + ": " + message;
     if (!layout_.may_change || !hangs_on_values_) return context_.error(where, text);
     context_.out.warning(where, text + ": the program must set other values before it writes");
   }

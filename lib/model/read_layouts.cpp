@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads <layout>: type, dimensions and ghost cells.
+// Reads <layout>, and what a <variable> says itself of what one says: type, dimensions and ghost cells.
 
 #include <algorithm>
 #include <charconv>
@@ -45,6 +45,12 @@ class LayoutReader {
     attributes_.read_fields(&layout_);
     layout_.where = element.where;
   }
+  /// Of a <variable>: one that is called `name`.
+  LayoutReader(ReadContext& context, const XmlElement& element, const std::string& name)
+      : LayoutReader(context, element) {
+    layout_.name = name;
+    layout_.description.clear();
+  }
 
   Layout run() {
     read_dimensions();
@@ -63,7 +69,7 @@ class LayoutReader {
  private:
   void error(const char* attribute, const std::string& message) {
     fits_ = false;
-    context_.error(attributes_.where(attribute), "layout \"" + layout_.name + "\": " + message);
+    context_.error(attributes_.where(attribute), attributes_.title() + ": " + message);
   }
 
   Expression expression(const char* attribute, std::size_t index, const std::string& text) {
@@ -165,6 +171,40 @@ class LayoutReader {
 };
 
 }  // namespace
+
+std::vector<const XmlAttribute*> shape_in(const ReadContext& context, const XmlElement& variable) {
+  const ElementRule& layout = *context.schema.find("layout");
+  std::vector<const XmlAttribute*> said;
+  for (const XmlAttribute& each : variable.attributes) {
+    if (each.name != "name" && each.name != "description" && layout.find(each.name))
+      said.push_back(&each);
+  }
+  return said;
+}
+
+std::optional<std::uint32_t> layout_in(ReadContext& context, const XmlElement& variable,
+                                       const std::string& name) {
+  std::string text;
+  const std::vector<const XmlAttribute*> said = shape_in(context, variable);
+  if (!variable.find("type") || !variable.find("dimensions")) {
+    const XmlAttribute& first = *said.front();
+    context.error(first.where, Attributes(context, variable).title() + " has " + first.name +
+                                   "=\"" + first.value +
+                                   "\", of a shape of its own, which needs both type=\"...\" and "
+                                   "dimensions=\"...\"; or write " +
+                                   first.name + " into its <layout>");
+    return std::nullopt;
+  }
+  for (const AttributeRule& each : context.schema.find("layout")->attributes) {
+    const XmlAttribute* const own = variable.find(each.name);
+    if (each.name != "name" && each.name != "description")
+      text += (own ? own->value : each.default_value) + "|";
+  }
+  const auto number = static_cast<std::uint32_t>(context.model.layouts.size());
+  const auto [place, is_new] = context.shapes.try_emplace(text, number);
+  if (is_new) context.model.layouts.push_back(LayoutReader(context, variable, name).run());
+  return place->second;
+}
 
 void read_layouts(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* element : all_below(root, "layout")) {

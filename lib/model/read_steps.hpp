@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <deque>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -65,7 +66,8 @@ struct ReadContext {
   DiagnosticList& out;
   Model& model;
   std::set<std::uint32_t> shapeless{};  ///< variables whose layout was refused, and stands for none
-  std::deque<ToDerive> to_derive{};     ///< a deque: what is read asks for more of them
+  std::map<std::string, std::uint32_t> shapes{};  ///< layouts of layout_in, by what they say
+  std::deque<ToDerive> to_derive{};               ///< a deque: what is read asks for more of them
   std::vector<ToCondition> conditions{};
   std::vector<ToPlace> to_place{};
   std::unique_ptr<PhysicalUnits> units{};  ///< by physical_units()
@@ -88,6 +90,11 @@ void read_parameters(ReadContext& context, const XmlElement& root);
 void read_data(ReadContext& context, const XmlElement& root);
 /// After the parameters.
 void read_layouts(ReadContext& context, const XmlElement& root);
+/// What a <variable> says itself of what a <layout> says.
+std::vector<const XmlAttribute*> shape_in(const ReadContext& context, const XmlElement& variable);
+/// The layout of one that does: a new one of this name, or that of a variable before which says the same. Nothing: it was refused.
+std::optional<std::uint32_t> layout_in(ReadContext& context, const XmlElement& variable,
+                                       const std::string& name);
 void read_stores(ReadContext& context, const XmlElement& root);
 void read_scripts(ReadContext& context, const XmlElement& root);
 /// After stores, variables and scripts: functions of libraries become stores that no variable names.
@@ -158,6 +165,8 @@ class Attributes {
   std::string text(std::string_view name) const;
   /// Of the attribute, else of the element.
   const SourceLocation& where(std::string_view name) const;
+  /// `variable "u,v"`: the element, as it is called there.
+  std::string title() const { return element_.name + " \"" + text("name") + "\""; }
   Said said(std::string_view name) const { return {text(name), where(name)}; }
 
   /// Sets all fields of fields.def: of a struct of the model, or of one that it is made of.

@@ -14,10 +14,12 @@
 namespace leat::model {
 namespace {
 
+constexpr std::uint32_t kNoLayout = UINT32_MAX;
+
 // What a group gives to the variables inside.
 struct Defaults {
   std::string prefix;                   ///< "fields/", or ""
-  std::optional<std::uint32_t> layout;  ///< the number of layouts when the one named is none
+  std::optional<std::uint32_t> layout;  ///< kNoLayout when the one named is none
   std::optional<std::vector<std::uint32_t>> stores;
   std::string unit;
   std::optional<Option> compression;
@@ -30,7 +32,10 @@ struct Defaults {
 class VariableReader {
  public:
   VariableReader(ReadContext& context, std::set<std::uint32_t> with_fields)
-      : context_(context), model_(context.model), with_fields_(std::move(with_fields)) {}
+      : context_(context),
+        model_(context.model),
+        named_layouts_(context.model.layouts),
+        with_fields_(std::move(with_fields)) {}
 
   void inside(const XmlElement& parent, const Defaults& defaults) {
     for (const XmlElement& child : parent.children) {
@@ -51,8 +56,13 @@ class VariableReader {
   Defaults with_attributes(const XmlElement& element, Defaults defaults) {
     const Attributes attributes(context_, element);
     if (attributes.has("layout")) {
-      const auto none = static_cast<std::uint32_t>(model_.layouts.size());
-      defaults.layout = named("layout", model_.layouts, attributes).value_or(none);
+      refuse_two_shapes(element, attributes);
+      defaults.layout = named("layout", named_layouts_, attributes).value_or(kNoLayout);
+    } else if (!shape_in(context_, element).empty() && !attributes.has("expr")) {
+      std::string name = defaults.prefix + attributes.text("name");
+      name.erase(std::min(name.find(','), name.size()));
+      std::replace(name.begin(), name.end(), '/', '_');
+      defaults.layout = layout_in(context_, element, name).value_or(kNoLayout);
     }
     if (attributes.has("store")) defaults.stores = stores(attributes);
     if (attributes.has("keep") && !attributes.has("store"))
@@ -98,7 +108,10 @@ class VariableReader {
       return context_.error(
           attributes.where("name"),
           "name=\"" + attributes.text("name") + "\": a variable with expr=\"...\" has one name");
-    if (attributes.has("expr")) return derived(std::move(variable), attributes, group, values);
+    if (attributes.has("expr")) {
+      refuse_shape_of_derived(variable, element, attributes);
+      return derived(std::move(variable), attributes, group, values);
+    }
     refuse_without_expression(variable, attributes);
     read_every(&variable, attributes, values);
     if (!values.layout) no_layout(variable);
@@ -135,15 +148,33 @@ class VariableReader {
     }
   }
 
-  // Its layout is that of what it is made of.
-  void derived(Variable variable, const Attributes& attributes, const Defaults& group,
-               const Defaults& values) {
-    for (const char* each : {"layout", "time-varying"}) {
+  void refuse_two_shapes(const XmlElement& element, const Attributes& attributes) {
+    for (const XmlAttribute* each : shape_in(context_, element))
+      return context_.error(
+          each->where, attributes.title() + " has layout=\"" + attributes.text("layout") +
+                           "\", which says its shape, and " + each->name + "=\"" + each->value +
+                           "\": move that into <layout name=\"" + attributes.text("layout") +
+                           "\">, or write type and dimensions here and take layout away");
+  }
+
+  // That is the shape of what it is made of.
+  void refuse_shape_of_derived(const Variable& variable, const XmlElement& element,
+                               const Attributes& attributes) {
+    std::vector<std::string> refused = {"layout", "time-varying"};
+    for (const XmlAttribute* each : shape_in(context_, element)) refused.push_back(each->name);
+    for (const std::string& each : refused) {
       if (!attributes.has(each)) continue;
       context_.error(attributes.where(each),
                      "variable \"" + variable.name + "\" has expr=\"" + attributes.text("expr") +
-                         "\", and is like what it is made of: take " + each + " away");
+                         "\", and is like what it is made of: take " + each + " away" +
+                         (each == "type" ? "; store-type=\"" + attributes.text(each) +
+                                               "\" says what it is stored as"
+                                         : ""));
     }
+  }
+
+  void derived(Variable variable, const Attributes& attributes, const Defaults& group,
+               const Defaults& values) {
     variable.layout = 0;
     variable.derived.emplace().operation = value_of<Operation>(attributes.text("operation"));
     if (attributes.given("store-type"))
@@ -196,8 +227,9 @@ class VariableReader {
   void no_layout(const Variable& variable) {
     context_.error(variable.where,
                    "variable \"" + variable.name +
-                       "\" has no layout: give layout=\"...\" to it or to its group" +
-                       did_you_mean("", names_of(model_.layouts)));
+                       "\" has no layout: give it type=\"...\" and dimensions=\"...\", or "
+                       "layout=\"...\" to it or to its group" +
+                       did_you_mean("", names_of(named_layouts_)));
   }
 
   // The index of the element that an attribute names, which is called like that element.
@@ -252,6 +284,7 @@ class VariableReader {
 
   ReadContext& context_;
   Model& model_;
+  const std::vector<Layout> named_layouts_;
   std::set<std::uint32_t> with_fields_;                 ///< stores that take what they name alone
   std::unordered_map<std::string, std::size_t> index_;  ///< of the variables by full name
 };

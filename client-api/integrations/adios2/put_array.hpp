@@ -94,20 +94,18 @@ inline std::string joined(const adios2::Dims& numbers) {
   return text;
 }
 
-// <layout .../> <variable .../> for <data>, with which it is one array.
+// <variable .../> for <data>, with which it is one array.
 inline std::string xml_of_global(const PutArray& put, bool is_fortran) {
-  std::string name = put.name, layout = name + "_layout", groups, behind, free_dimensions;
-  std::replace(layout.begin(), layout.end(), '/', '.');
+  std::string name = put.name, groups, behind, free_dimensions;
   for (std::size_t end = 0; (end = name.find('/')) != std::string::npos; name.erase(0, end + 1)) {
     groups += "<group name=\"" + name.substr(0, end) + "\">";
     behind += "</group>";
   }
   for (std::size_t d = 0; d < put.shape.size(); ++d) free_dimensions += d ? ",?" : "?";
-  return "<layout name=\"" + layout + "\" type=\"" +
+  return groups + "<variable name=\"" + name + "\" type=\"" +
          (put.type == LEAT_TYPE_COMPLEX64 ? "complex64" : put.type_name) + "\" dimensions=\"" +
          free_dimensions + "\" global=\"" + joined(put.shape) + "\"" +
-         (is_fortran ? " order=\"fortran\"" : "") + "/> " + groups + "<variable name=\"" + name +
-         "\" layout=\"" + layout + "\"/>" + behind;
+         (is_fortran ? " order=\"fortran\"" : "") + "/>" + behind;
 }
 
 }  // namespace leat_adios2
