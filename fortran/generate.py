@@ -15,19 +15,23 @@ from calls_table import calls  # noqa: E402 - its folder is no package
 C = {"TEXT": "character(kind=c_char), intent(in) :: {}(*)", "BLOCK": "integer(c_int32_t), value :: {}",
      "RANKS": "integer(c_int32_t), value :: {}", "INT": "integer(c_int32_t), value :: {}", "LONG": "integer(c_int64_t), value :: {}",
      "REAL": "real(c_double), value :: {}", "NUMBERS": "type(list_t), intent(in) :: {}", "POSITION": "type(list_t), intent(in) :: {}",
+     "REALS": "type(list_t), intent(in) :: {}",
      "LONG_TO": "integer(c_int64_t), intent(inout) :: {}", "REAL_TO": "real(c_double), intent(inout) :: {}"}
 TAKEN = {"TEXT": "character(*), intent(in) :: {}", "BLOCK": "integer, intent(in), optional :: {}",
          "RANKS": "integer, intent(in), optional :: {}", "INT": "integer, intent(in) :: {}",
          "LONG": "integer(int{kind}), intent(in) :: {}", "REAL": "real(real{kind}), intent(in) :: {}",
          "NUMBERS": "integer(int{kind}), intent(in) :: {}(:)", "POSITION": "integer(int{kind}), intent(in) :: {}(:)",
+         "REALS": "real(real{kind}), intent(in) :: {}(:)",
          "LONG_TO": "integer(int{kind}), intent(inout) :: {}", "REAL_TO": "real(real{kind}), intent(inout) :: {}"}
 GIVEN = {"TEXT": "trim({}) // c_null_char", "BLOCK": "number_of({})", "RANKS": "number_of({})", "INT": "int({}, c_int32_t)",
-         "LONG": "int({}, c_int64_t)", "REAL": "real({}, c_double)", "NUMBERS": "list_of(wide)", "POSITION": "list_of(wide)",
+         "LONG": "int({}, c_int64_t)", "REAL": "real({}, c_double)", "NUMBERS": "list_of(wide)", "POSITION": "list_of(wide)", "REALS": "reals_of(wide)",
          "LONG_TO": "wide", "REAL_TO": "wide"}
-OF_ANY_KIND = ("LONG", "REAL", "NUMBERS", "POSITION", "LONG_TO", "REAL_TO")
+OF_ANY_KIND = ("LONG", "REAL", "NUMBERS", "POSITION", "REALS", "LONG_TO", "REAL_TO")
 LOCALS = {"NUMBERS": "integer(c_int64_t), target :: wide(size({0}))", "POSITION": "integer(c_int64_t), target :: wide(size({0}))",
+          "REALS": "real(c_double), target :: wide(size({0}))",
           "LONG_TO": "integer(c_int64_t) :: wide", "REAL_TO": "real(c_double) :: wide"}
-BEFORE = {"NUMBERS": "wide = int({}, c_int64_t)", "POSITION": "wide = int({}, c_int64_t) - 1", "LONG_TO": "wide = int({}, c_int64_t)",
+BEFORE = {"NUMBERS": "wide = int({}, c_int64_t)", "POSITION": "wide = int({}, c_int64_t) - 1",
+          "REALS": "wide = real({}, c_double)", "LONG_TO": "wide = int({}, c_int64_t)",
           "REAL_TO": "wide = real({}, c_double)"}
 OPTIONAL = ["integer(c_int), intent(out), optional :: stat", "character(*), intent(inout), optional :: errmsg"]
 

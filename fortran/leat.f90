@@ -27,8 +27,8 @@ module leat
   implicit none
   private
 
-  public :: leat_init_ranks, leat_write, leat_write_any, leat_read, leat_alloc, leat_iteration, leat_get
-  public :: leat_get_string, leat_wanted, leat_last_error, leat_status_name
+  public :: leat_init_ranks, leat_write, leat_write_all, leat_write_any, leat_read, leat_read_all, leat_alloc, leat_iteration
+  public :: leat_get, leat_get_string, leat_wanted, leat_last_error, leat_status_name
 
   integer(c_int), parameter, public :: LEAT_OK = 0, LEAT_UNWANTED = 1, LEAT_DROPPED = 2, LEAT_SERVED = 3, &
     LEAT_ERROR_ARGUMENT = -1, LEAT_ERROR_STATE = -2, &
@@ -37,7 +37,7 @@ module leat
     LEAT_ERROR_VERSION = -11, LEAT_ERROR_MEMORY = -12, LEAT_ERROR_SYSTEM = -13, LEAT_ERROR_LOST = -14, &
     LEAT_ERROR_INTERNAL = -15
 
-  ! leat_list of leat_build.h.
+  ! leat_list of leat_build.h; and leat_reals, which is alike.
   type, bind(C) :: list_t
     integer(c_int64_t) :: struct_size
     type(c_ptr) :: numbers
@@ -69,6 +69,18 @@ module leat
       import :: c_int, c_char
       character(kind=c_char, len=*), intent(in) :: name
       type(*), dimension(..), intent(in) :: data
+    end function
+
+    integer(c_int) function write_all_c(variables, a, b, c, d, e, f, g, h) bind(C, name="leat_fortran_write_all")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: variables
+      type(*), dimension(..), intent(in), optional :: a, b, c, d, e, f, g, h
+    end function
+
+    integer(c_int) function read_all_c(variables, a, b, c, d, e, f, g, h) bind(C, name="leat_fortran_read_all")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: variables
+      type(*), dimension(..), intent(inout), optional :: a, b, c, d, e, f, g, h
     end function
 
     integer(c_int) function read_c(variable, data, block) bind(C, name="leat_fortran_read")
@@ -165,6 +177,16 @@ contains
     call report(write_c(variable, data, number_of(block)), stat, errmsg)
   end subroutine
 
+  ! Several at once, of block 0: call leat_write_all("u,v,w", u, v, w), up to 8 arrays. All are written, whatever becomes of one; the
+  ! first error counts. stat= and errmsg= are named.
+  subroutine leat_write_all(variables, a, b, c, d, e, f, g, h, stat, errmsg)
+    character(*), intent(in) :: variables
+    type(*), dimension(..), intent(in), optional :: a, b, c, d, e, f, g, h
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(write_all_c(variables, a, b, c, d, e, f, g, h), stat, errmsg)
+  end subroutine
+
   ! The same under any name: of one that the XML does not declare, undeclared="..." of <data> says what becomes of it.
   subroutine leat_write_any(name, data, stat, errmsg)
     character(*), intent(in) :: name
@@ -182,6 +204,15 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call report(read_c(variable, data, number_of(block)), stat, errmsg)
+  end subroutine
+
+  ! Several at once, as leat_write_all writes them.
+  subroutine leat_read_all(variables, a, b, c, d, e, f, g, h, stat, errmsg)
+    character(*), intent(in) :: variables
+    type(*), dimension(..), intent(inout), optional :: a, b, c, d, e, f, g, h
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(read_all_c(variables, a, b, c, d, e, f, g, h), stat, errmsg)
   end subroutine
 
   ! Blocks are numbered from 0, as in C; most codes have one. And 0 ranks are all.
@@ -252,6 +283,14 @@ contains
     list%numbers = c_loc(numbers)
     list%count = size(numbers)
     list%column_major = 1
+  end function
+
+  type(list_t) function reals_of(numbers) result(list)
+    real(c_double), intent(in), contiguous, target :: numbers(:)
+    list%struct_size = c_sizeof(list)
+    list%numbers = c_loc(numbers)
+    list%count = size(numbers)
+    list%column_major = 0
   end function
 
   include "leat_calls_bodies.inc"

@@ -148,6 +148,38 @@ int leat_fortran_read(const CFI_cdesc_t* variable, const CFI_cdesc_t* data, cons
   return leat_read_array(text_of(variable, name), (uint32_t)*block, &array);
 }
 
+enum { kMostArrays = 8 };
+
+/* Those that are there. */
+static int of_all(leat_status (*call)(const char*, const leat_array*, int32_t),
+                  const CFI_cdesc_t* variables, const CFI_cdesc_t* const* data) {
+  char names[kNameBytes];
+  struct type types[kMostArrays];
+  leat_array arrays[kMostArrays];
+  int count = 0;
+  for (int i = 0; i < kMostArrays; ++i) {
+    if (!data[i]) continue;
+    types[count] = type_of(data[i]);
+    arrays[count] = array_of(data[i], &types[count]);
+    ++count;
+  }
+  return call(text_of(variables, names), arrays, count);
+}
+
+int leat_fortran_write_all(const CFI_cdesc_t* variables, const CFI_cdesc_t* a, const CFI_cdesc_t* b,
+                           const CFI_cdesc_t* c, const CFI_cdesc_t* d, const CFI_cdesc_t* e,
+                           const CFI_cdesc_t* f, const CFI_cdesc_t* g, const CFI_cdesc_t* h) {
+  const CFI_cdesc_t* data[] = {a, b, c, d, e, f, g, h};
+  return of_all(leat_write_arrays, variables, data);
+}
+
+int leat_fortran_read_all(const CFI_cdesc_t* variables, const CFI_cdesc_t* a, const CFI_cdesc_t* b,
+                          const CFI_cdesc_t* c, const CFI_cdesc_t* d, const CFI_cdesc_t* e,
+                          const CFI_cdesc_t* f, const CFI_cdesc_t* g, const CFI_cdesc_t* h) {
+  const CFI_cdesc_t* data[] = {a, b, c, d, e, f, g, h};
+  return of_all(leat_read_arrays, variables, data);
+}
+
 /* For the leat_alloc of a Fortran pointer of this type and rank. *memory stays NULL unless it is what is declared. */
 int leat_fortran_alloc(const CFI_cdesc_t* variable, const int* type, const int* rank, void** memory,
                        int64_t* extent, const int* block) {

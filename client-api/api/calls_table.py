@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 C = {"TEXT": "const char* {}", "BLOCK": "uint32_t {}", "RANKS": "int32_t {}", "INT": "int32_t {}", "LONG": "int64_t {}",
-     "REAL": "double {}", "NUMBERS": "const leat_list* {}", "POSITION": "const leat_list* {}",
+     "REAL": "double {}", "NUMBERS": "const leat_list* {}", "POSITION": "const leat_list* {}", "REALS": "const leat_reals* {}",
      "LONG_TO": "int64_t* {}", "REAL_TO": "double* {}",
      "DATA": "const void* {}", "MEMORY_TO": "void** {}", "ARRAY_TO": "void* {}"}
 

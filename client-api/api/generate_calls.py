@@ -13,10 +13,13 @@ from stub_header import header as stub_header  # noqa: E402 - as well
 
 PACKAGE = FOLDER.parents[1] / "python-plugins/leat"
 CPP = {"TEXT": "const char* {}", "BLOCK": "std::uint32_t {} = 0", "RANKS": "std::int32_t {} = 0", "INT": "std::int32_t {}",
-       "LONG": "std::int64_t {}", "REAL": "double {}", "NUMBERS": "Extents {}", "POSITION": "Extents {}", "LONG_TO": "std::int64_t& {}",
+       "LONG": "std::int64_t {}", "REAL": "double {}", "NUMBERS": "Extents {}", "POSITION": "Extents {}", "REALS": "Reals {}",
+       "LONG_TO": "std::int64_t& {}",
        "REAL_TO": "double& {}"}
-CPP_GIVES = {"NUMBERS": "&list", "POSITION": "&list", "LONG_TO": "&{}", "REAL_TO": "&{}"}
-PYTHON_GIVES = {"NUMBERS": "[int(n) for n in {}]", "POSITION": "[int(n) for n in {}]", "REAL": "float({})", "INT": "int({})",
+LISTS = {"NUMBERS": "leat_list", "POSITION": "leat_list", "REALS": "leat_reals"}
+CPP_GIVES = {**dict.fromkeys(LISTS, "&list"), "LONG_TO": "&{}", "REAL_TO": "&{}"}
+PYTHON_GIVES = {"NUMBERS": "[int(n) for n in {}]", "POSITION": "[int(n) for n in {}]", "REALS": "[float(x) for x in {}]",
+                "REAL": "float({})", "INT": "int({})",
                 "LONG": "int({})", "RANKS": "int({})"}
 FILLED = ("LONG_TO", "REAL_TO")
 
@@ -35,7 +38,7 @@ def cpp_signature(call):
 
 def cpp_of(call):
     given = ", ".join(CPP_GIVES.get(a.role, "{}").format(a.name) for a in call.arguments)
-    body = [f"const leat_list list = list_of({a.name});" for a in call.arguments if a.role in ("NUMBERS", "POSITION")]
+    body = [f"const {LISTS[a.role]} list = list_of({a.name});" for a in call.arguments if a.role in LISTS]
     body.append(f"return check(leat_{call.function}({given}));")
     comment = "".join(f"/// {line}\n" for line in textwrap.wrap(call.purpose, 95))
     short = f"{cpp_signature(call)} {' '.join(body)} }}"

@@ -18,6 +18,7 @@
 #include "client-api/connect/ranks.hpp"
 #include "client-api/connect/split.hpp"
 #include "client-api/session/session.hpp"
+#include "client-api/session/several.hpp"
 #include "lib/node/runtime_folder.hpp"
 #include "lib/os/cores.hpp"
 
@@ -37,12 +38,14 @@ using leat::Status;
 using leat::client::BlockWriter;
 using leat::client::BusyMark;
 using leat::client::Call;
+using leat::client::each_array;
 using leat::client::Handle;
 using leat::client::handle;
 using leat::client::is_switched_off;
 using leat::client::Lock;
 using leat::client::NumberList;
 using leat::client::Ranks;
+using leat::client::RealList;
 using leat::client::ServersMeet;
 using leat::client::Session;
 
@@ -445,6 +448,16 @@ LEAT_API leat_status leat_write_array(const char* variable, uint32_t block,
   });
 }
 
+LEAT_API leat_status leat_write_arrays(const char* variables, const leat_array* arrays,
+                                       int32_t count) {
+  return guarded("leat_write", [&](Session& session, Call& call) {
+    const auto write = [&](const char* name, const leat_array* array) {
+      return session.blocks().write_array(call, name, 0, array);
+    };
+    return each_array(call, session.failures(), variables, arrays, count, true, write);
+  });
+}
+
 LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array) {
   if (is_switched_off()) {
     // Nobody has read the XML, so nobody knows its type and shape.
@@ -479,6 +492,16 @@ LEAT_API leat_status leat_read_array(const char* variable, uint32_t block,
                                      const leat_array* array) {
   return guarded("leat_read", [&](Session& session, Call& call) {
     return session.checkpoints().read_array(call, variable, block, array);
+  });
+}
+
+LEAT_API leat_status leat_read_arrays(const char* variables, const leat_array* arrays,
+                                      int32_t count) {
+  return guarded("leat_read", [&](Session& session, Call& call) {
+    const auto read = [&](const char* name, const leat_array* array) {
+      return session.checkpoints().read_array(call, name, 0, array);
+    };
+    return each_array(call, session.failures(), variables, arrays, count, false, read);
   });
 }
 
@@ -590,6 +613,20 @@ LEAT_API leat_status leat_set_ints_list(const char* parameters, const leat_list*
 LEAT_API leat_status leat_set_double(const char* parameter, double value) {
   return guarded(__func__, [&](Session& session, Call& call) {
     return session.parameters().set_real(call, parameter, value);
+  });
+}
+
+LEAT_API leat_status leat_set_doubles(const char* parameters, const double* values) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.parameters().set_reals(call, parameters, {values});
+  });
+}
+
+LEAT_API leat_status leat_set_doubles_list(const char* parameters, const leat_reals* values) {
+  const bool is_there = values && values->struct_size >= sizeof *values;
+  return guarded("leat_set_doubles", [&](Session& session, Call& call) {
+    return session.parameters().set_reals(
+        call, parameters, is_there ? RealList{values->numbers, values->count} : RealList{});
   });
 }
 

@@ -265,9 +265,10 @@ LEAT_API leat_status leat_signal(const char* event);
  * server is told as soon as it does). */
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value);
 LEAT_API leat_status leat_set_double(const char* parameter, double value);
-/* leat_set_int of several parameters in one line: names with commas between, as "nx,ny,i0,j0", and as many values. After an
- * error, which is that of the first one that cannot be set, those before it are set. */
+/* leat_set_int and leat_set_double of several parameters in one line: names with commas between, as "nx,ny,i0,j0", and as many
+ * values. After an error, which is that of the first one that cannot be set, those before it are set. */
 LEAT_API leat_status leat_set_ints(const char* parameters, const int64_t* values);
+LEAT_API leat_status leat_set_doubles(const char* parameters, const double* values);
 LEAT_API leat_status leat_set_string(const char* parameter, const char* value);
 
 /* The value of a parameter in this rank's current iteration: the one that came last of the XML's, what this rank has

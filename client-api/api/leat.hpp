@@ -82,6 +82,7 @@ constexpr leat_type type_of() {
 }
 
 using Extents = std::initializer_list<std::int64_t>;
+using Reals = std::initializer_list<double>;
 
 namespace detail {
 
@@ -173,6 +174,14 @@ leat_status write(const char* variable, const V& value, std::uint32_t block = 0)
   return check(leat_write_array(variable, block, &array));
 }
 
+/// Several at once, as write_all("u,v,w", u, v, w): each as write() takes it. All are written, whatever becomes of one; the first
+/// error counts.
+template <class... V>
+leat_status write_all(const char* variables, const V&... values) {
+  const leat_array arrays[] = {detail::array_in(values)...};
+  return check(leat_write_arrays(variables, arrays, static_cast<std::int32_t>(sizeof...(V))));
+}
+
 /// The same under any name: of one that the XML does not declare, undeclared="..." of <data> says what becomes of it.
 template <class T>
 leat_status write_any(const char* name, const T* data, Extents extents) {
@@ -198,6 +207,13 @@ template <class V>
 leat_status read(const char* variable, V& value, std::uint32_t block = 0) {
   const leat_array array = detail::array_in(value);
   return check(leat_read_array(variable, block, &array));
+}
+
+/// Several at once, as write_all() writes them.
+template <class... V>
+leat_status read_all(const char* variables, V&... values) {
+  const leat_array arrays[] = {detail::array_in(values)...};
+  return check(leat_read_arrays(variables, arrays, static_cast<std::int32_t>(sizeof...(V))));
 }
 
 /// Memory of the segment, until commit().
@@ -239,6 +255,9 @@ Array<T> alloc(const char* variable, std::uint32_t block = 0) {
 
 inline leat_list list_of(Extents numbers) {
   return {sizeof(leat_list), numbers.begin(), static_cast<std::int32_t>(numbers.size()), 0};
+}
+inline leat_reals list_of(Reals numbers) {
+  return {sizeof(leat_reals), numbers.begin(), static_cast<std::int32_t>(numbers.size()), 0};
 }
 
 /// While it lives, this rank's cores have nothing to do: see leat_idle_begin.

@@ -35,11 +35,26 @@ typedef struct leat_list {
   int32_t column_major;    /* 1: starts with the dimension that varies fastest, as in Fortran */
 } leat_list;
 
+/* The same of floating-point numbers. */
+typedef struct leat_reals {
+  uint64_t struct_size;    /* sizeof(leat_reals) */
+  const double* numbers;
+  int32_t count;
+  int32_t reserved;
+} leat_reals;
+
 /* leat_write_block of an array that says what it is: type, number of dimensions and extents are checked against the XML,
  * and a section with strides is packed by the one copy. The extents of "?" dimensions are taken from the array, so that
  * leat_set_extent is not needed.
  * Errors: as leat_write; TYPE and SHAPE, with what the XML declares and what came. */
 LEAT_API leat_status leat_write_array(const char* variable, uint32_t block, const leat_array* array);
+
+/* leat_write_array of several variables, block 0 of each, in one line: names with commas between, as "u,v,w", and `count` arrays one
+ * behind the other. All are written, whatever becomes of the others. Returns the first error, of which leat_last_error() is then;
+ * else the first status that is not OK.
+ * Errors: as leat_write_array; ARGUMENT when there are not as many arrays as names. Nothing is written then, and leat_finalize counts
+ * the names as lost. */
+LEAT_API leat_status leat_write_arrays(const char* variables, const leat_array* arrays, int32_t count);
 
 /* leat_write_any of an array that says what it is. Errors: as leat_write_any. */
 LEAT_API leat_status leat_write_any_array(const char* name, const leat_array* array);
@@ -49,6 +64,9 @@ LEAT_API leat_status leat_write_any_array(const char* name, const leat_array* ar
  * Errors: as leat_read. */
 LEAT_API leat_status leat_read_array(const char* variable, uint32_t block, const leat_array* array);
 
+/* leat_read_array of several variables in one line, as leat_write_arrays writes them. */
+LEAT_API leat_status leat_read_arrays(const char* variables, const leat_array* arrays, int32_t count);
+
 /* leat_alloc_block that also says what the memory is: fills *array, of which struct_size and column_major are the
  * caller's, with data, type, dims, extents and strides. */
 LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array);
@@ -57,8 +75,9 @@ LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat
  * dimensions. */
 LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block, const leat_list* extent);
 LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block, const leat_list* position);
-/* leat_set_ints with a count, which is checked. Errors: ARGUMENT when there are not as many as names. */
+/* leat_set_ints and leat_set_doubles with a count, which is checked. Errors: ARGUMENT when there are not as many as names. */
 LEAT_API leat_status leat_set_ints_list(const char* parameters, const leat_list* values);
+LEAT_API leat_status leat_set_doubles_list(const char* parameters, const leat_reals* values);
 LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level, const leat_list* position);
 
 /* What leat_split and leat_init_mpi of leat_mpi.h, of the Fortran module leat_mpi and of Python are built on: the processes of a communicator,

@@ -79,4 +79,10 @@ inline leat_status set_ints(const char* parameters, Extents values) {
   return check(leat_set_ints_list(parameters, &list));
 }
 
+/// Gives several floating-point parameters, "x0,dx,lz", their values for this rank.
+inline leat_status set_doubles(const char* parameters, Reals values) {
+  const leat_reals list = list_of(values);
+  return check(leat_set_doubles_list(parameters, &list));
+}
+
 }  // namespace leat

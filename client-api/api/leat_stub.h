@@ -127,6 +127,7 @@ LEAT_API leat_status leat_set_int(const char* parameter, int64_t value);
 LEAT_API leat_status leat_set_double(const char* parameter, double value);
 
 LEAT_API leat_status leat_set_ints(const char* parameters, const int64_t* values);
+LEAT_API leat_status leat_set_doubles(const char* parameters, const double* values);
 LEAT_API leat_status leat_set_string(const char* parameter, const char* value);
 
 LEAT_API leat_status leat_get_int(const char* parameter, int64_t* value);
@@ -161,11 +162,22 @@ typedef struct leat_list {
   int32_t column_major;
 } leat_list;
 
+typedef struct leat_reals {
+  uint64_t struct_size;
+  const double* numbers;
+  int32_t count;
+  int32_t reserved;
+} leat_reals;
+
 LEAT_API leat_status leat_write_array(const char* variable, uint32_t block, const leat_array* array);
+
+LEAT_API leat_status leat_write_arrays(const char* variables, const leat_array* arrays, int32_t count);
 
 LEAT_API leat_status leat_write_any_array(const char* name, const leat_array* array);
 
 LEAT_API leat_status leat_read_array(const char* variable, uint32_t block, const leat_array* array);
+
+LEAT_API leat_status leat_read_arrays(const char* variables, const leat_array* arrays, int32_t count);
 
 LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array);
 
@@ -173,6 +185,7 @@ LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block, 
 LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block, const leat_list* position);
 
 LEAT_API leat_status leat_set_ints_list(const char* parameters, const leat_list* values);
+LEAT_API leat_status leat_set_doubles_list(const char* parameters, const leat_reals* values);
 LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level, const leat_list* position);
 
 typedef struct leat_group {
@@ -337,6 +350,7 @@ leat_status leat_write_array(const char* variable, uint32_t block, const leat_ar
 leat_status leat_write(const char* variable, const void* data) { return LEAT_OK; }
 leat_status leat_write_block(const char* variable, uint32_t block, const void* data) { return LEAT_OK; }
 leat_status leat_write_typed(const char* variable, uint32_t block, const void* data, int32_t type) { return LEAT_OK; }
+leat_status leat_write_arrays(const char* variables, const leat_array* arrays, int32_t count) { return LEAT_OK; }
 leat_status leat_write_any_array(const char* name, const leat_array* array) { return LEAT_OK; }
 leat_status leat_write_any(const char* name, const void* data, int32_t type, int32_t ndim, const int64_t* extents) { return LEAT_OK; }
 leat_status leat_set_extent_list(const char* variable, uint32_t block, const leat_list* extent) { return LEAT_OK; }
@@ -347,6 +361,7 @@ leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level,
 leat_status leat_set_level(const char* mesh, uint32_t block, int32_t level, const int64_t* position) { return LEAT_OK; }
 leat_status leat_restart_step(int64_t* iteration) { return LEAT_OK; }
 leat_status leat_read_array(const char* variable, uint32_t block, const leat_array* array) { return LEAT_OK; }
+leat_status leat_read_arrays(const char* variables, const leat_array* arrays, int32_t count) { return LEAT_OK; }
 leat_status leat_read(const char* variable, void* data) { return LEAT_OK; }
 leat_status leat_read_block(const char* variable, uint32_t block, void* data) { return LEAT_OK; }
 leat_status leat_read_typed(const char* variable, uint32_t block, void* data, int32_t type) { return LEAT_OK; }
@@ -362,6 +377,8 @@ leat_status leat_set_int(const char* parameter, int64_t value) { return LEAT_OK;
 leat_status leat_set_ints_list(const char* parameters, const leat_list* values) { return LEAT_OK; }
 leat_status leat_set_ints(const char* parameters, const int64_t* values) { return LEAT_OK; }
 leat_status leat_set_double(const char* parameter, double value) { return LEAT_OK; }
+leat_status leat_set_doubles_list(const char* parameters, const leat_reals* values) { return LEAT_OK; }
+leat_status leat_set_doubles(const char* parameters, const double* values) { return LEAT_OK; }
 leat_status leat_set_string(const char* parameter, const char* value) { return LEAT_OK; }
 leat_status leat_get_int(const char* parameter, int64_t* value) { return LEAT_OK; }
 leat_status leat_get_double(const char* parameter, double* value) { return LEAT_OK; }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client-api/session/several.hpp"
 #include "lib/base/text.hpp"
 #include "lib/os/clock.hpp"
 
@@ -20,18 +21,6 @@ using shm::EventKind;
 
 const char* kind_name(std::uint32_t kind) {
   return kind == kInteger ? "int" : kind == kReal ? "double" : "string";
-}
-
-// "nx, ny": without the blanks around each.
-std::vector<std::string> names_in(std::string_view text) {
-  std::vector<std::string> names(1);
-  for (const char each : text) {
-    if (each == ',')
-      names.emplace_back();
-    else if (each != ' ')
-      names.back() += each;
-  }
-  return names;
 }
 
 }  // namespace
@@ -129,7 +118,9 @@ Status ParameterCalls::set_integer(const Call& call, const char* name, std::int6
   return push(call, EventKind::set_integer, parameter, static_cast<std::uint64_t>(value));
 }
 
-Status ParameterCalls::set_integers(const Call& call, const char* names, const NumberList& values) {
+template <class Values, class Set>
+Status ParameterCalls::set_each(const Call& call, const char* names, const Values& values,
+                                Set set) {
   const auto refuse = [&](std::string why) {
     return failures_.complain(call, {Status::ERROR_ARGUMENT, std::move(why)}, names ? names : "");
   };
@@ -140,10 +131,18 @@ Status ParameterCalls::set_integers(const Call& call, const char* names, const N
     return refuse("\"" + std::string(names) + "\" names " + counted(all.size(), "parameter") +
                   ", and there are " + counted(static_cast<std::uint64_t>(values.count), "value"));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Status status = set_integer(call, all[i].c_str(), values.numbers[i]);
+    const Status status = (this->*set)(call, all[i].c_str(), values.numbers[i]);
     if (status != Status::OK) return status;
   }
   return Status::OK;
+}
+
+Status ParameterCalls::set_integers(const Call& call, const char* names, const NumberList& values) {
+  return set_each(call, names, values, &ParameterCalls::set_integer);
+}
+
+Status ParameterCalls::set_reals(const Call& call, const char* names, const RealList& values) {
+  return set_each(call, names, values, &ParameterCalls::set_real);
 }
 
 Status ParameterCalls::set_real(const Call& call, const char* name, double value) {

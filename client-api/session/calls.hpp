@@ -35,6 +35,7 @@ class ParameterCalls {
   /// Of names with commas between, in their order.
   Status set_integers(const Call& call, const char* names, const NumberList& values);
   Status set_real(const Call& call, const char* name, double value);
+  Status set_reals(const Call& call, const char* names, const RealList& values);
   Status set_text(const Call& call, const char* name, const std::string& value);
   /// `*value` is untouched after an error.
   Status get_integer(const Call& call, const char* name, std::int64_t* value);
@@ -53,6 +54,8 @@ class ParameterCalls {
   }
 
  private:
+  template <class Values, class Set>
+  Status set_each(const Call& call, const char* names, const Values& values, Set set);
   bool find(const Call& call, const char* name, std::uint32_t* index, Status* status);
   bool find_to_set(const Call& call, const char* name, std::uint32_t kind, std::uint32_t* index,
                    Status* status);

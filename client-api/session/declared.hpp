@@ -164,6 +164,12 @@ struct NumberList {
   static constexpr std::int32_t kAsMany = -1;  ///< the caller has as many as there are dimensions
 };
 
+/// The same of values of parameters.
+struct RealList {
+  const double* numbers = nullptr;
+  std::int32_t count = NumberList::kAsMany;
+};
+
 class DeclaredVariable {
  public:
   DeclaredVariable(const shm::Catalogue& catalogue, std::uint32_t variable) noexcept;

@@ -6,7 +6,8 @@ from . import _core
 from .errors import check as _check
 
 __all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "restart_step", "end_iteration", "start_at",
-           "begin_iteration", "count", "signal", "after_collective", "set_int", "set_ints", "set_double", "set_string")
+           "begin_iteration", "count", "signal", "after_collective", "set_int", "set_ints", "set_double", "set_doubles",
+           "set_string")
 
 
 def finalize():
@@ -90,6 +91,11 @@ def set_ints(parameters, values):
 def set_double(parameter, value):
     """Gives a floating-point parameter its value for this rank."""
     _check(_core.set_double(parameter, float(value)))
+
+
+def set_doubles(parameters, values):
+    """Gives several floating-point parameters, "x0,dx,lz", their values for this rank."""
+    _check(_core.set_doubles(parameters, [float(x) for x in values]))
 
 
 def set_string(parameter, value):

@@ -46,10 +46,8 @@ const char* dtype_of(int type) {
   return names[type];
 }
 
-// leat_write_array, or leat_read_array for memory that may be written.
-int with_array(leat_status (*call)(const char*, std::uint32_t, const leat_array*), const char* verb,
-               const std::string& variable, const py::buffer_info& info, std::uint32_t block,
-               const std::string& type_name) {
+leat_array array_of(const char* verb, const std::string& variable, const py::buffer_info& info,
+                    const std::string& type_name) {
   leat_array array{};
   array.struct_size = sizeof array;
   array.data = info.ptr;
@@ -63,6 +61,14 @@ int with_array(leat_status (*call)(const char*, std::uint32_t, const leat_array*
   if (array.type == 0)
     throw py::type_error(std::string("leat.") + verb + ": \"" + variable +
                          "\": Leat does not store elements of type " + type_name);
+  return array;
+}
+
+// leat_write_array, or leat_read_array for memory that may be written.
+int with_array(leat_status (*call)(const char*, std::uint32_t, const leat_array*), const char* verb,
+               const std::string& variable, const py::buffer_info& info, std::uint32_t block,
+               const std::string& type_name) {
+  const leat_array array = array_of(verb, variable, info, type_name);
   const py::gil_scoped_release unlocked;
   return call(variable.c_str(), block, &array);
 }
@@ -82,6 +88,21 @@ int write_any(const std::string& name, const py::buffer& data, const std::string
 int read_array(const std::string& variable, const py::buffer& data, std::uint32_t block,
                const std::string& type_name) {
   return with_array(leat_read_array, "read", variable, data.request(true), block, type_name);
+}
+
+// The same of several.
+int with_arrays(bool writes, const std::string& variables, const std::vector<py::buffer>& data,
+                const std::vector<std::string>& type_names) {
+  std::vector<py::buffer_info> infos;
+  std::vector<leat_array> arrays;
+  for (const py::buffer& each : data) {
+    infos.push_back(each.request(!writes));
+    arrays.push_back(array_of(writes ? "write_all" : "read_all", variables, infos.back(),
+                              type_names[arrays.size()]));
+  }
+  const auto call = writes ? leat_write_arrays : leat_read_arrays;
+  const py::gil_scoped_release unlocked;
+  return call(variables.c_str(), arrays.data(), static_cast<std::int32_t>(arrays.size()));
 }
 
 // (status, array or None): the array is the segment's memory and does not own it.
@@ -217,26 +238,33 @@ py::tuple get_string(const std::string& parameter) {
 
 using Unlocked = py::gil_scoped_release;
 using Numbers = std::vector<std::int64_t>;
+using Reals = std::vector<double>;
 
+template <class L>
 struct List {
-  leat_list list;
-  operator const leat_list*() const { return &list; }
+  L list;
+  operator const L*() const { return &list; }
 };
 
 // What an argument of a call of C is made of. void: such calls are written by hand.
 template <class C>
 using Taken = std::conditional_t<
     std::is_arithmetic_v<C>, C,
-    std::conditional_t<std::is_same_v<C, const char*>, std::string,
-                       std::conditional_t<std::is_same_v<C, const leat_list*>, Numbers, void>>>;
+    std::conditional_t<
+        std::is_same_v<C, const char*>, std::string,
+        std::conditional_t<std::is_same_v<C, const leat_list*>, Numbers,
+                           std::conditional_t<std::is_same_v<C, const leat_reals*>, Reals, void>>>>;
 
 template <class Number>
 Number given_to_c(Number taken) {
   return taken;
 }
 const char* given_to_c(const std::string& taken) { return taken.c_str(); }
-List given_to_c(const Numbers& taken) {
+List<leat_list> given_to_c(const Numbers& taken) {
   return {{sizeof(leat_list), taken.data(), static_cast<std::int32_t>(taken.size()), 0}};
+}
+List<leat_reals> given_to_c(const Reals& taken) {
+  return {{sizeof(leat_reals), taken.data(), static_cast<std::int32_t>(taken.size()), 0}};
 }
 
 // A status, of a call with the arguments of C in their order.
@@ -298,6 +326,7 @@ PYBIND11_MODULE(_core, module) {
   module.def("write", write_array);
   module.def("write_any", write_any);
   module.def("read", read_array);
+  module.def("with_arrays", with_arrays);
   module.def("alloc", alloc);
   module.def("iteration", [] { return leat_iteration(); });
   module.def("get_string", get_string);

@@ -22,7 +22,7 @@ from ._calls import *  # noqa: F403 - the verbs that are made of the table of ca
 from .errors import Error, last_error, status_name
 from .errors import check as _check
 
-__all__ = ["Error", "init", "split", "write", "write_any", "read", "alloc", "idle", "iteration", "set", "get_int", "get_double",
+__all__ = ["Error", "init", "split", "write", "write_all", "write_any", "read", "read_all", "alloc", "idle", "iteration", "set", "get_int", "get_double",
            "get_string", "wanted", "last_error", "status_name", *_calls.__all__]
 
 
@@ -95,6 +95,12 @@ def write(variable, data, block=0):
     _check(_core.write(variable, array, block, str(array.dtype)))
 
 
+def write_all(variables, *arrays):
+    """Hands over several arrays, as write_all("u,v,w", u, v, w): all of them, whatever becomes of one; the first error is raised."""
+    arrays = [_np.asarray(each) for each in arrays]
+    _check(_core.with_arrays(True, variables, arrays, [str(each.dtype) for each in arrays]))
+
+
 def write_any(name, data):
     """Hands over an array under any name. One that the XML declares is written as by write(); what becomes of others, undeclared="..." of
     <data> says. True when it is stored; False when the XML says that it is not."""
@@ -105,6 +111,11 @@ def write_any(name, data):
 def read(variable, array, block=0):
     """Fills a NumPy array, any slice or view of one, with what the checkpoint has of it: after restart_step(), with any number of ranks."""
     _check(_core.read(variable, array, block, str(array.dtype)))
+
+
+def read_all(variables, *arrays):
+    """Fills several NumPy arrays, as read_all("u,v,w", u, v, w): each as read() does."""
+    _check(_core.with_arrays(False, variables, arrays, [str(each.dtype) for each in arrays]))
 
 
 def alloc(variable, block=0):

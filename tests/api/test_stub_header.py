@@ -33,8 +33,8 @@ MAIN = """int main(void) {
   memset(&array, 0, sizeof array);
 """
 GIVEN = {"TEXT": '"name"', "BLOCK": "3", "RANKS": "0", "INT": "0", "LONG": "1", "REAL": "1.0", "NUMBERS": "NULL", "POSITION": "NULL",
-         "LONG_TO": "&number", "REAL_TO": "&real", "DATA": "data", "MEMORY_TO": "&other", "ARRAY_TO": "data"}
-BY_HAND = {"array": "&array", "text": "text", "size": "sizeof text", "needed": "&needed", "divided": "&divided",
+         "REALS": "NULL", "LONG_TO": "&number", "REAL_TO": "&real", "DATA": "data", "MEMORY_TO": "&other", "ARRAY_TO": "data"}
+BY_HAND = {"array": "&array", "arrays": "&array", "text": "text", "size": "sizeof text", "needed": "&needed", "divided": "&divided",
            "status": "LEAT_ERROR_FULL", "extents": "numbers", "extent": "numbers", "position": "numbers", "values": "numbers",
            "ranks": "NULL", "group": "NULL",
            "executor": "NULL"}
@@ -59,6 +59,8 @@ int in_another_file(const char* name, void* memory) {
 def argument(call, given):
     if call.function == "describe" and given.name == "text":
         return "&description"
+    if given.c == "const double* values":
+        return "data"
     return GIVEN[given.role] if given.role else BY_HAND[given.name]
 
 

@@ -228,7 +228,8 @@ def test_the_page_of_calls_has_each_call_in_each_language():
     table = text("client-api/api/calls.def")
     names = re.findall(r"^LEAT_(?:CALL\(\w+|OTHER\([\w* ]+), (\w+),", table, re.M)
     calls = {name for name in names if name != "memory_node"} | {"init_mpi", "split"}
-    assert calls <= set(re.findall(r"\bleat_(\w+)", c)) and len(calls) > 25
+    not_in_c = {"write_all", "read_all"}  # an array there says neither its type nor how long the list of arrays is
+    assert calls - not_in_c <= set(re.findall(r"\bleat_(\w+)", c)) and len(calls) > 25
     assert set(re.findall(r"\bleat_(\w+)", fortran)) == calls | {"get"}
     in_python = re.findall(r'"(\w+)"', re.search(r"_BY_HAND = .*?_VERBS", text("python-plugins/leat/__init__.py"), re.S)[0])
     said = set(re.findall(r"(?:^|[`= ])(\w+)[(`]", re.sub(r"`leat_\w+`", "", python), re.M))
