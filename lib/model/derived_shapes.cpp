@@ -71,9 +71,13 @@ Expression expression_of(const Model& model, const std::string& text) {
 }
 
 Expression selected_length(const Model& model, const Expression& whole, const Selected& part) {
-  const std::string end = part.end ? std::to_string(*part.end) : "(" + whole.text + ")";
-  const std::string text = "(" + end + "-" + std::to_string(part.first) + "+" +
-                           std::to_string(part.step - 1) + ")/" + std::to_string(part.step);
+  const std::string first =
+      part.first_of ? "(" + part.first_of->text + ")" : std::to_string(part.first);
+  const std::string end = part.end      ? std::to_string(*part.end)
+                          : part.end_of ? "(" + part.end_of->text + ")"
+                                        : "(" + whole.text + ")";
+  const std::string text = "(" + end + "-" + first + "+" + std::to_string(part.step - 1) + ")/" +
+                           std::to_string(part.step);
   return expression_of(model, text);
 }
 
@@ -129,6 +133,47 @@ Layout own_layout(ReadContext& context, const ToDerive& told, const Layout& whol
   return layout;
 }
 
+// Its parameters shape arrays, and so stay what they are once these have been written.
+bool stays(const Model& model, const std::optional<Expression>& index) {
+  const auto is_size = [&](const ExpressionOp& op) {
+    const auto uses = [&](const Expression& size) {
+      return std::any_of(size.program.begin(), size.program.end(), [&](const ExpressionOp& each) {
+        return each.kind == ExpressionOp::parameter && each.index == op.index;
+      });
+    };
+    const auto shapes = [&](const Dimension& each) {
+      return (!each.varying && uses(each.extent)) || uses(each.global);
+    };
+    const auto is_of = [&](const Layout& layout) {
+      return !layout.may_change &&
+             std::any_of(layout.dimensions.begin(), layout.dimensions.end(), shapes);
+    };
+    return op.kind != ExpressionOp::parameter ||
+           std::any_of(model.layouts.begin(), model.layouts.end(), is_of);
+  };
+  return !index || std::all_of(index->program.begin(), index->program.end(), is_size);
+}
+
+// As far as the parameters are known. Says what cannot be whatever the dimension is like.
+std::string evaluate_indices(const Model& model, Selected* part) {
+  const IntegerValues known(model.parameters);
+  const auto value_of = [&](const std::optional<Expression>& index, std::int64_t otherwise) {
+    const ExpressionValue value = index ? known.evaluate(*index) : ExpressionValue{otherwise};
+    return value.fault == ExpressionFault::none ? std::optional(value.value) : std::nullopt;
+  };
+  const std::optional<std::int64_t> first = value_of(part->first_of, part->first),
+                                    end = value_of(part->end_of, part->end.value_or(INT64_MAX));
+  if (first && *first < 0)
+    return "\"" + part->first_of->text + "\" comes to " + std::to_string(*first) +
+           ": indices count from 0";
+  if (first && end && *end <= *first)
+    return "nothing lies between: it goes from " + std::to_string(*first) + " to " +
+           std::to_string(*end);
+  part->first = first.value_or(0);
+  if (part->end_of && end) part->end = end;
+  return "";
+}
+
 }  // namespace
 
 void read_selection(ReadContext& context, ToDerive& told, const Layout& whole) {
@@ -137,7 +182,8 @@ void read_selection(ReadContext& context, ToDerive& told, const Layout& whole) {
     told.state = ToDerive::State::refused;
     refuse_selection(context, variable, told.select, why);
   };
-  const Result<std::vector<SelectedDimension>> parsed = parse_selection(told.select.text);
+  const Result<std::vector<SelectedDimension>> parsed =
+      parse_selection(told.select.text, context.model.parameters);
   if (!parsed) return refuse(parsed.error().message);
   const std::vector<Dimension>& dimensions = whole.dimensions;
   std::vector<Selected> all(dimensions.size());
@@ -157,10 +203,17 @@ void read_selection(ReadContext& context, ToDerive& told, const Layout& whole) {
       if (*each.what.end <= each.what.first)
         return refuse("there is nothing between these coordinates");
     }
-    const std::int64_t last = each.what.end ? *each.what.end - 1 : each.what.first;
+    each.what.moves = each.what.is_one && !stays(context.model, each.what.first_of);
+    if (each.what.moves && variable.derived->is_over_time()) return refuse(kNothingOverTime);
+    Selected known = each.what;
+    if (std::string why = evaluate_indices(context.model, &known); !why.empty()) return refuse(why);
+    const std::int64_t last = known.end ? *known.end - 1 : known.first;
     if (length && last >= *length && !each.what.place)
       return refuse("the dimension \"" + each.name + "\" has indices 0 to " +
-                    std::to_string(*length - 1));
+                    std::to_string(*length - 1) +
+                    (last == (each.what.end ? *each.what.end - 1 : each.what.first)
+                         ? ""
+                         : ", and this comes to " + std::to_string(last)));
     all[d] = each.what;
   }
   variable.derived->selection = std::move(all);

@@ -28,11 +28,6 @@ struct SourceLocation {
   int column = 0;
 };
 
-struct Expression {
-  std::string text;  ///< as written
-  std::vector<ExpressionOp> program;
-};
-
 enum class ParameterKind : std::uint32_t { integer = 1, real = 2, text = 3 };
 /// In which order the XML says something of each dimension.
 enum class Order { unspecified, c, fortran };

@@ -82,9 +82,7 @@ std::string place_selected(ReadContext& context, const ToDerive& told, std::size
   place.is_linear = text.is_linear;
   if (!text.parameter.empty()) {
     if (std::string why = read_place_of(context.model, text, &place); !why.empty()) return why;
-    if (derived.is_over_time())
-      return "a place that moves has nothing over time, and no last value: select it in a variable "
-             "of its own";
+    if (derived.is_over_time()) return kNothingOverTime;
   }
   const Variable& main = context.model.variables[derived.main];
   if (text.is_linear && (!layout_of(context.model, main).has_global ||
@@ -141,7 +139,7 @@ void gather_what_moves(Model* model) {
     if (!variable.derived || variable.derived->reduction) continue;
     const std::vector<Selected>& parts = variable.derived->selection;
     const bool moves = std::any_of(parts.begin(), parts.end(), [](const Selected& part) {
-      return part.place && part.place->parameter;
+      return part.moves || (part.place && part.place->parameter);
     });
     const Layout& layout = model->layouts[variable.layout];
     if (!moves || !layout.has_global) continue;

@@ -123,6 +123,10 @@ void read_places(ReadContext& context);
 /// Of dimension `d` of what the variable is made of: what the texts of `each` say. "", or why it is no place.
 std::string place_selected(ReadContext& context, const ToDerive& told, std::size_t d,
                            SelectedDimension* each);
+/// Of what moves.
+inline constexpr char kNothingOverTime[] =
+    "a place that moves has nothing over time, and no last value: select it in a variable of its "
+    "own";
 void refuse_selection(ReadContext& context, const Variable& variable, const Said& select,
                       const std::string& why);
 /// What meshes need to know of variables, and whether they fit together. After the variables.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/model/selection.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <string_view>
+#include <utility>
+
+#include "lib/model/expression_parser.hpp"
 
 namespace leat::model {
 namespace {
@@ -39,6 +43,29 @@ bool is_name_letter(char c, bool is_first) {
                                : std::isalnum(static_cast<unsigned char>(c)) != 0);
 }
 
+// "nz/2". What is no expression may be a coordinate: "100 m", "1e-3 m".
+bool read_expression(std::string_view text, const std::vector<Parameter>& parameters,
+                     std::optional<Expression>* expression, std::string* problem) {
+  const std::string whole(without_blanks(text));
+  ParsedExpression parsed = parse_expression(whole, parameters);
+  const auto is_parameter = [](const ExpressionOp& op) {
+    return op.kind == ExpressionOp::parameter;
+  };
+  const bool is_meant =
+      whole.find_first_of("*/%()") != std::string::npos || is_name_letter(whole[0], true);
+  if (!parsed.problem.empty() && is_meant) *problem = problem_text(parsed, whole);
+  if (std::none_of(parsed.program.begin(), parsed.program.end(), is_parameter)) return false;
+  *expression = {whole, std::move(parsed.program)};
+  return true;
+}
+
+// Alone it is a place, which may have a unit.
+bool is_name(std::string_view text) {
+  text = without_blanks(text);
+  return !text.empty() && is_name_letter(text[0], true) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_name_letter(c, false); });
+}
+
 // Takes the word off the end, where it is.
 bool take_last_word(std::string_view* text, std::string_view word) {
   if (!text->ends_with(word) || text->size() == word.size()) return false;
@@ -63,7 +90,9 @@ std::optional<PlaceText> read_place(std::string_view text) {
   const bool is_index = place.parameter.empty() && place.unit.empty();
   const bool is_torn = !place.unit.empty() && !place.parameter.empty() && text[used] != ' ';
   const bool is_between_indices = place.is_linear && place.unit.empty();
-  return is_index || is_torn || is_between_indices ? std::nullopt : std::optional(place);
+  const bool is_computed = place.unit.find_first_of("*/+-") == 0;
+  return is_index || is_torn || is_between_indices || is_computed ? std::nullopt
+                                                                  : std::optional(place);
 }
 
 // A place, or two coordinates.
@@ -81,35 +110,47 @@ bool read_places(std::string_view text, SelectedDimension* one) {
   return true;
 }
 
-bool read_range(std::string_view text, Selected* what) {
+bool read_range(std::string_view text, const std::vector<Parameter>& parameters, Selected* what,
+                std::string* problem) {
   const std::vector<std::string_view> parts = split(text, ':');
   if (parts.size() > 3 || without_blanks(text).empty()) return false;
   what->is_one = parts.size() == 1;
   std::int64_t end = 0;
   const bool has_end = parts.size() > 1 && !without_blanks(parts[1]).empty();
-  if (!read_index(parts[0], &what->first) || (has_end && !read_index(parts[1], &end)) ||
+  const auto read = [&](std::string_view part, std::int64_t* number,
+                        std::optional<Expression>* expression) {
+    return read_index(part, number) || (!(what->is_one && is_name(part)) &&
+                                        read_expression(part, parameters, expression, problem));
+  };
+  if (!read(parts[0], &what->first, &what->first_of) ||
+      (has_end && !read(parts[1], &end, &what->end_of)) ||
       (parts.size() > 2 && !read_index(parts[2], &what->step)) || what->step == 0)
     return false;
-  if (has_end) what->end = end;
-  return !has_end || end > what->first;
+  if (has_end && !what->end_of) what->end = end;
+  return !what->end || what->first_of || end > what->first;
 }
 
 }  // namespace
 
-Result<std::vector<SelectedDimension>> parse_selection(const std::string& text) {
+Result<std::vector<SelectedDimension>> parse_selection(const std::string& text,
+                                                       const std::vector<Parameter>& parameters) {
   std::vector<SelectedDimension> all;
   for (const std::string_view part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     SelectedDimension one;
     if (equals != std::string_view::npos) one.name = without_blanks(part.substr(0, equals));
-    const bool is_good = !one.name.empty() && (read_range(part.substr(equals + 1), &one.what) ||
-                                               read_places(part.substr(equals + 1), &one));
+    const std::string_view what = part.substr(equals + 1);
+    std::string problem;
+    const bool is_good = !one.name.empty() && (read_range(what, parameters, &one.what, &problem) ||
+                                               read_places(what, &one));
+    if (!is_good && !problem.empty()) return Error{Status::ERROR_CONFIG, problem};
     if (!is_good)
       return Error{
           Status::ERROR_CONFIG,
           "\"" + std::string(without_blanks(part)) +
               "\" is no part of an array: write \"z=10\", \"z=2:8\" (2 to 7) or "
-              "\"z=0:100:10\", the name of a dimension and indices from 0; \"z=100 m\" or "
+              "\"z=0:100:10\", the name of a dimension and indices from 0, of parameters too, as "
+              "\"z=nz/2\"; \"z=100 m\" or "
               "\"z=100 m:200 m\", coordinates with their unit; \"z=100 m linear\", between two "
               "places; or \"z=probe\" or \"z=probe "
               "m\", with a parameter"};

@@ -7,10 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/expression.hpp"
 #include "lib/base/status.hpp"
 #include "lib/model/axis.hpp"
 
 namespace leat::model {
+
+struct Parameter;
+
+struct Expression {
+  std::string text;  ///< as written
+  std::vector<ExpressionOp> program;
+
+  bool operator==(const Expression& other) const { return text == other.text; }
+};
 
 /// A place that is known when the run is: where a parameter says, or where coordinates that ranks write lie.
 struct SelectedPlace {
@@ -40,11 +50,16 @@ struct Selected {
   bool is_one = false;                 ///< one index: the dimension is not there any more
   std::optional<SelectedPlace> place;  ///< of `is_one`, in place of `first`
   std::optional<SelectedRange> range;  ///< in place of `first` and `end`
+  /// Of parameters, "nz/2", in place of `first` and `end`.
+  std::optional<Expression> first_of, end_of;
+  bool moves = false;  ///< of `is_one`: it may be another one in each iteration
   double beside =
       0;  ///< of a linear place, in one iteration: how far from `first` to the next index it is, 0 to 1
 
   bool operator==(const Selected&) const = default;
-  bool is_all() const noexcept { return first == 0 && !end && step == 1 && !is_one && !range; }
+  bool is_all() const noexcept {
+    return first == 0 && !end && step == 1 && !is_one && !range && !first_of && !end_of;
+  }
 };
 
 /// "100 m", "probe" or "probe m": a number or a parameter, and the unit of a coordinate.
@@ -62,8 +77,10 @@ struct SelectedDimension {
       places;  ///< none; one, instead of an index; or begin and end of a range of coordinates
 };
 
-/// "NAME=INDEX", or "NAME=FIRST:END" and "NAME=FIRST:END:STEP" as in Python, where each number may be left out; "NAME=100 m" and "NAME=100 m:200 m",
+/// "NAME=INDEX", or "NAME=FIRST:END" and "NAME=FIRST:END:STEP" as in Python, where each number may be left out, and all but STEP may be
+/// an expression of integer `parameters`, "nz/2"; "NAME=100 m" and "NAME=100 m:200 m",
 /// coordinates; "NAME=100 m linear", between two of them; "NAME=probe" or "NAME=probe m", a parameter; with commas between. The error says what is wrong, and what is possible.
-Result<std::vector<SelectedDimension>> parse_selection(const std::string& text);
+Result<std::vector<SelectedDimension>> parse_selection(const std::string& text,
+                                                       const std::vector<Parameter>& parameters);
 
 }  // namespace leat::model

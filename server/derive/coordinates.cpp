@@ -161,6 +161,39 @@ std::string place_now(const model::Model& model, const DerivedFrom& from, std::i
   return "";
 }
 
+// "" or why it is none.
+std::string index_now(const model::Model& model, const DerivedFrom& from,
+                      const model::Expression& index, std::int64_t least, std::int64_t most,
+                      std::int64_t* number) {
+  std::vector<std::int64_t> values;
+  std::vector<std::uint8_t> set;
+  for (std::size_t i = 0; i < from.parameters.size(); ++i) {
+    const bool is_there = model.parameters[i].kind == model::ParameterKind::integer &&
+                          std::fabs(from.parameters[i]) < 9e18;
+    set.push_back(is_there ? 1 : 0);
+    values.push_back(is_there ? static_cast<std::int64_t>(from.parameters[i]) : 0);
+  }
+  const ExpressionValue value = evaluate(index.program.data(), index.program.size(),
+                                         {values.data(), set.data(), values.size()});
+  *number = value.value;
+  if (value.fault == ExpressionFault::unset_parameter)
+    return fmt::format("the parameter \"{}\" has no value", model.parameters[value.index].name);
+  if (value.fault != ExpressionFault::none)
+    return fmt::format("\"{}\" gives {}", index.text, fault_text(value.fault));
+  if (value.value >= least && value.value <= most) return "";
+  return fmt::format("\"{}\" is {}, and only {} to {} are possible", index.text, value.value, least,
+                     most);
+}
+
+std::string indices_now(const model::Model& model, const DerivedFrom& from, std::int64_t length,
+                        model::Selected* part) {
+  std::string why;
+  if (part->first_of) why = index_now(model, from, *part->first_of, 0, length - 1, &part->first);
+  if (why.empty() && part->end_of)
+    why = index_now(model, from, *part->end_of, part->first + 1, length, &part->end.emplace());
+  return why;
+}
+
 }  // namespace
 
 std::optional<NotSelected> select_now(const model::Model& model, const DerivedFrom& from,
@@ -176,7 +209,7 @@ std::optional<NotSelected> select_now(const model::Model& model, const DerivedFr
       part.end = std::max<std::int64_t>(0, length - 1);
     const std::string why = part.range   ? range_now(model, from, length, &part)
                             : part.place ? place_now(model, from, length, &part)
-                                         : "";
+                                         : indices_now(model, from, length, &part);
     if (why.empty()) continue;
     const bool is_unknown = why == kNotAllKnown || why == kNotInOrder;
     return NotSelected{fmt::format("along \"{}\": {}", layout.dimensions[d].name, why), is_unknown};

@@ -13,6 +13,7 @@ STORE = r"(?s)<store\b(?:[^>]*/>|.*?</store>)"
 AROUND = """<simulation name="heat"><data>
 <parameter name="t" type="double"/><time parameter="t" unit="days since 2000-01-01"/><parameter name="limit" type="double" value="1"/>
 <parameter name="z_probe" type="double"/><parameter name="iy" type="int"/><parameter name="ix" type="int"/>
+<parameter name="nz,ny,nx" type="int"/><variable name="sized" type="double" dimensions="nz,ny,nx"/>
 <mesh name="grid" type="uniform" origin="0,0,0" spacing="10,10,50" unit="m"/>
 <layout name="cells" type="double" dimensions="10,130,300" global="10,130,300" names="z,y,x"/>
 <layout name="plane" type="double" dimensions="130,300" names="y,x"/>

@@ -59,6 +59,58 @@ def look(ds, ctx):
         assert same_bits(np.load(tmp_path / f"line{i}.npy"), whole["u"][i, 2])
 
 
+SIZES = '<parameter name="nx,ny,j" type="int"/><variable name="sizes" type="int" dimensions="nx" global="nx*ny" store="none"/>'
+OF_PARAMETERS = {"y=ny/2": np.s_[:, 3], "x=nx-1": np.s_[:, :, 11], "x=nx/4:3*nx/4": np.s_[:, :, 3:9], "y=j:ny": np.s_[:, 2:],
+                 "y=:ny-j, x=j:": np.s_[:, :5, 2:], "y=ny % 4, x=1:nx/2:3": np.s_[:, 3, 1:6:3]}
+
+
+@pytest.mark.parametrize("ranks, servers", [(1, 1), (4, 1), (4, 2)])
+def test_indices_are_of_parameters_that_the_simulation_sets(tmp_path, ranks, servers):
+    whole = fields(3)
+    names = {f"part{i}": each for i, each in enumerate(OF_PARAMETERS)}
+    derived = SIZES + "".join(f'<variable name="{name}" expr="u - v" select="{each}"/>' for name, each in names.items())
+    sizes = {("=nx", 0): np.array(NX), ("=ny", 0): np.array(NY), ("=j", 0): np.array(2)}
+    log = run(tmp_path, derived, whole, ranks, more=sizes, cores=f'{servers}" servers="{servers}')
+    assert "not made" not in log and "holes" not in log, log
+    for name, select in names.items():
+        expected = (whole["u"] - whole["v"])[OF_PARAMETERS[select]]
+        assert same_bits(stored(tmp_path, name).reshape(expected.shape), expected), select
+
+
+def test_over_time_where_a_size_says_it_and_an_index_that_moves(tmp_path):
+    whole = fields(6)
+    derived = SIZES + """<variable name="middle" expr="u" select="y=ny/2" operation="mean" every="3"/>
+      <variable name="probe" expr="u" select="y=j+1"/>"""
+    sizes = {("=nx", 0): np.array(NX), ("=ny", 0): np.array(NY), **{("=j", i): np.array(i // 2) for i in range(6)}}
+    run(tmp_path, derived, whole, 2, more=sizes)
+    with h5py.File(tmp_path / "run-over-3.h5") as file:
+        for row in range(2):
+            part = whole["u"][3 * row:3 * row + 3, 3]
+            assert same_bits(file["middle"][row], (part[0] + part[1] + part[2]) / 3)
+    for i, row in enumerate(stored(tmp_path, "probe")):
+        assert same_bits(row, whole["u"][i, i // 2 + 1])
+
+
+def test_an_index_outside_is_said_where_it_is_known(tmp_path):
+    log = run(tmp_path, SIZES + '<variable name="part" expr="u" select="y=2*ny"/><variable name="none" expr="u" select="x=nx:j"/>',
+              fields(1), 2, more={("=nx", 0): np.array(3), ("=ny", 0): np.array(NY), ("=j", 0): np.array(2)})
+    assert '"2*ny" is 14, and only 0 to 6 are possible' in log and '"j" is 2, and only 4 to 12 are possible' in log, log
+
+
+@pytest.mark.parametrize("select, said", [
+    ("y=m/2:mx", 'column 1 of "mx": unknown parameter "mx"; did you mean "m"?'), ("y=2*my", 'unknown parameter "my"; did you mean "m"?'),
+    ("y=k/2", "parameter \"k\" is of type double, only those of type int can be used here"), ("y=(m", '"(" is not closed'),
+    ("y=m-9", '"m-9" comes to -1: indices count from 0'), ("y=m:m", "nothing lies between: it goes from 8 to 8"),
+    ("y=m/0", "division by zero"), ("y=m+1", "indices 0 to 6, and this comes to 9"), ("y=0:m", "indices 0 to 6, and this comes to 7"),
+    ('y=w-1" operation="mean" every="3', "a place that moves has nothing over time")])
+def test_what_parameters_do_not_come_to_is_refused(tmp_path, select, said):
+    made = text('<parameter name="m" type="int" value="8"/><parameter name="w" type="int"/>'
+                f'<variable name="part" expr="u" select="{select}"/>', 2)
+    (tmp_path / "run.xml").write_text(made)
+    done = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and said in done.stderr and "run.xml:" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("select, said", [
     ("z=3", 'there is no dimension "z"'), ("y=7", 'the dimension "y" has indices 0 to 6'),
     ("x=0:13", 'the dimension "x" has indices 0 to 11'),
