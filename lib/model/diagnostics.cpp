@@ -36,6 +36,11 @@ std::vector<Diagnostic> DiagnosticList::sorted() const {
   std::vector<Diagnostic> result = all_;
   std::stable_sort(result.begin(), result.end(),
                    [&](const Diagnostic& a, const Diagnostic& b) { return place(a) < place(b); });
+  // What stands in one place for several variables is wrong once.
+  const auto is_said = [&](const Diagnostic& a, const Diagnostic& b) {
+    return place(a) == place(b) && a.severity == b.severity && a.message == b.message;
+  };
+  result.erase(std::unique(result.begin(), result.end(), is_said), result.end());
   return result;
 }
 

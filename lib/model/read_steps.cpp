@@ -99,12 +99,12 @@ std::vector<const XmlElement*> all_below(const XmlElement& parent, std::string_v
   return found;
 }
 
-std::vector<std::string> split_list(std::string_view text) {
+std::vector<std::string> split_list(std::string_view text, char between) {
   constexpr std::string_view kSpace = " \t\r\n";
   std::vector<std::string> items;
   if (text.find_first_not_of(kSpace) == std::string_view::npos) return items;
   for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::size_t comma = std::min(text.find(between, begin), text.size());
     const std::string_view item = text.substr(begin, comma - begin);
     const std::size_t first = std::min(item.find_first_not_of(kSpace), item.size());
     const std::size_t last = item.find_last_not_of(kSpace);

@@ -227,7 +227,7 @@ std::vector<const XmlElement*> all_below(const XmlElement& parent, std::string_v
 XmlElement only(ReadContext& context, const XmlElement& root, const std::string& name);
 
 /// "a, b" to {"a", "b"}; "" and blanks to none.
-std::vector<std::string> split_list(std::string_view text);
+std::vector<std::string> split_list(std::string_view text, char between = ',');
 
 /// The index of the struct of this name, or the size of `all`.
 template <class Named>

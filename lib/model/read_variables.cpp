@@ -39,7 +39,7 @@ class VariableReader {
 
   void inside(const XmlElement& parent, const Defaults& defaults) {
     for (const XmlElement& child : parent.children) {
-      if (child.name == "variable") variable(child, defaults);
+      if (child.name == "variable") variables(child, defaults);
       if (child.name == "group") group(child, defaults);
       if (child.name == "data") inside(child, defaults);
     }
@@ -79,6 +79,26 @@ class VariableReader {
     if (attributes.has("centering"))
       defaults.centering = value_of<Centering>(attributes.text("centering"));
     return defaults;
+  }
+
+  // name="u,v" names="y,x_face; y_face,x": a list for each of them.
+  void variables(const XmlElement& element, const Defaults& group) {
+    const Attributes attributes(context_, element);
+    const std::vector<std::string> all = split_list(attributes.text("name")),
+                                   lists = split_list(attributes.text("names"), ';');
+    if (lists.size() > 1 && lists.size() != all.size())
+      context_.error(attributes.where("names"),
+                     attributes.title() + ": names has " + counted(lists.size(), "list") +
+                         ", with \";\" between, for " + counted(all.size(), "variable") +
+                         ": write one for all, or one for each");
+    if (lists.size() < 2) return variable(element, group);
+    for (std::size_t i = 0; i < std::min(all.size(), lists.size()); ++i) {
+      XmlElement one = element;
+      for (XmlAttribute& each : one.attributes)
+        if (each.name == "name" || each.name == "names")
+          each.value = each.name == "name" ? all[i] : lists[i];
+      variable(one, group);
+    }
   }
 
   // One, or several that are alike in all but their names.

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """<variable type="..." dimensions="...">: variables that say their shape themselves are as those that name a <layout>."""
 import json
+import pathlib
+import re
 import subprocess
 
 import h5py
 import numpy as np
+import xarray
 from arrays_run import write_arrays
 from leat_run import BUILD, Run, data, same_bits, xml
 
@@ -66,6 +69,25 @@ def test_variables_that_say_the_same_are_made_of_each_other_and_lie_on_meshes(tm
     write_arrays(tmp_path, text, [{("u", 0): u, ("v", 0): v}])
     with h5py.File(tmp_path / "run.h5") as file:
         assert same_bits(file["sum"][0], u + v) and file["u"].dims[1].label == file["v"].dims[1].label
+
+
+PAGE = (pathlib.Path(__file__).parents[2] / "docs/how-to/meshes.md").read_text()
+(STAGGERED,) = re.findall(r"```xml\n((?:(?!```).)*names=\"x; x_face\".*?)```", PAGE, re.S)
+
+
+def test_variables_of_a_staggered_grid_share_a_line_as_the_page_has_it(tmp_path):
+    rng = np.random.default_rng(7)
+    arrays = {("=nx", 0): np.array(4), ("=ny", 0): np.array(3)}
+    sizes = {"x": (4,), "x_face": (4,), "y": (3,), "y_face": (3,), "u": (3, 4), "v": (3, 4), "p": (3, 4)}
+    arrays.update({(name, 0): np.cumsum(rng.uniform(size=size), axis=-1) for name, size in sizes.items()})
+    write_arrays(tmp_path, xml('<parameter name="nx,ny" type="int"/>' + STAGGERED), [arrays])
+    with h5py.File(tmp_path / "run.h5") as file:
+        for name in sizes:
+            assert same_bits(np.squeeze(file[name][:]), arrays[name, 0])
+    with xarray.open_dataset(tmp_path / "run.h5", engine="h5netcdf") as ds:
+        assert {name: ds[name].dims[1:] for name in "uvp"} == {"u": ("y", "x_face"), "v": ("y_face", "x"), "p": ("y", "x")}
+        for name in ("x", "x_face", "y", "y_face"):
+            assert name in ds.coords and same_bits(ds[name].values, arrays[name, 0])
 
 
 def test_leat_check_knows_their_size_and_what_is_wrong(tmp_path):
