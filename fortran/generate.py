@@ -24,7 +24,8 @@ TAKEN = {"TEXT": "character(*), intent(in) :: {}", "BLOCK": "integer, intent(in)
          "REALS": "real(real{kind}), intent(in) :: {}(:)",
          "LONG_TO": "integer(int{kind}), intent(inout) :: {}", "REAL_TO": "real(real{kind}), intent(inout) :: {}"}
 GIVEN = {"TEXT": "trim({}) // c_null_char", "BLOCK": "number_of({})", "RANKS": "number_of({})", "INT": "int({}, c_int32_t)",
-         "LONG": "int({}, c_int64_t)", "REAL": "real({}, c_double)", "NUMBERS": "list_of(wide)", "POSITION": "list_of(wide)", "REALS": "reals_of(wide)",
+         "LONG": "int({}, c_int64_t)", "REAL": "real({}, c_double)", "NUMBERS": "list_of(wide)", "POSITION": "list_of(wide)",
+         "REALS": "reals_of(wide)",
          "LONG_TO": "wide", "REAL_TO": "wide"}
 OF_ANY_KIND = ("LONG", "REAL", "NUMBERS", "POSITION", "REALS", "LONG_TO", "REAL_TO")
 LOCALS = {"NUMBERS": "integer(c_int64_t), target :: wide(size({0}))", "POSITION": "integer(c_int64_t), target :: wide(size({0}))",

@@ -31,8 +31,8 @@ from importlib.util import find_spec as _find
 # Where things are; loaded at first use, since scripts may run where the compiled part is not, or NumPy is missing.
 _PARTS = {"on_iteration": ".scripting.declare", "on_event": ".scripting.declare", "ExpiredError": ".scripting.views",
           "Context": ".scripting.context", "open": ".reader", "CannotRead": ".files.reading"}
-_BY_HAND = ("Error", "init", "split", "write", "write_all", "write_any", "read", "read_all", "alloc", "idle", "iteration", "set", "get_int", "get_double",
-            "get_string", "wanted", "last_error", "status_name")
+_BY_HAND = ("Error", "init", "split", "write", "write_all", "write_any", "read", "read_all", "alloc", "idle", "iteration", "set",
+            "get_int", "get_double", "get_string", "wanted", "last_error", "status_name")
 # By client-api/api/generate_calls.py, of calls.def.
 _MADE = ("finalize", "commit", "set_extent", "set_position", "set_level", "restart_step", "end_iteration", "start_at",
          "begin_iteration", "count", "signal", "after_collective", "set_int", "set_ints", "set_double", "set_doubles",

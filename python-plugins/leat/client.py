@@ -22,8 +22,8 @@ from ._calls import *  # noqa: F403 - the verbs that are made of the table of ca
 from .errors import Error, last_error, status_name
 from .errors import check as _check
 
-__all__ = ["Error", "init", "split", "write", "write_all", "write_any", "read", "read_all", "alloc", "idle", "iteration", "set", "get_int", "get_double",
-           "get_string", "wanted", "last_error", "status_name", *_calls.__all__]
+__all__ = ["Error", "init", "split", "write", "write_all", "write_any", "read", "read_all", "alloc", "idle", "iteration", "set",
+           "get_int", "get_double", "get_string", "wanted", "last_error", "status_name", *_calls.__all__]
 
 
 def init(config, comm=None):

@@ -34,7 +34,8 @@ def test_files_are_those_of_a_layout(tmp_path):
         ranks.append(arrays)
     texts = {"own": f"""{PARAMETERS}<layout name="other" type="float" dimensions="3"/><variable name="u,v" {SHAPE}/>
                <group name="fields" layout="other"><variable name="w" {SHAPE}/></group><variable name="n" type="int" dimensions=""/>""",
-             "named": f"""{PARAMETERS}<layout name="cells" {SHAPE}/><layout name="number" type="int" dimensions=""/><variable name="u,v" layout="cells"/>
+             "named": f"""{PARAMETERS}<layout name="cells" {SHAPE}/><layout name="number" type="int" dimensions=""/>
+               <variable name="u,v" layout="cells"/>
                <group name="fields" layout="cells"><variable name="w"/></group><variable name="n" layout="number"/>"""}
     for kind, text in texts.items():
         (tmp_path / kind).mkdir()
