@@ -43,6 +43,13 @@ bool is_name_letter(char c, bool is_first) {
                                : std::isalnum(static_cast<unsigned char>(c)) != 0);
 }
 
+// Alone it is a place, which may have a unit.
+bool is_name(std::string_view text) {
+  text = without_blanks(text);
+  return !text.empty() && is_name_letter(text[0], true) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_name_letter(c, false); });
+}
+
 // "nz/2". What is no expression may be a coordinate: "100 m", "1e-3 m".
 bool read_expression(std::string_view text, const std::vector<Parameter>& parameters,
                      std::optional<Expression>* expression, std::string* problem) {
@@ -51,19 +58,12 @@ bool read_expression(std::string_view text, const std::vector<Parameter>& parame
   const auto is_parameter = [](const ExpressionOp& op) {
     return op.kind == ExpressionOp::parameter;
   };
-  const bool is_meant =
-      whole.find_first_of("*/%()") != std::string::npos || is_name_letter(whole[0], true);
+  const char* const signs = is_name_letter(whole[0], true) ? "+-*/%()" : "*/%()";  // not of "1e-3"
+  const bool is_meant = whole.find_first_of(signs) != std::string::npos || is_name(whole);
   if (!parsed.problem.empty() && is_meant) *problem = problem_text(parsed, whole);
   if (std::none_of(parsed.program.begin(), parsed.program.end(), is_parameter)) return false;
   *expression = {whole, std::move(parsed.program)};
   return true;
-}
-
-// Alone it is a place, which may have a unit.
-bool is_name(std::string_view text) {
-  text = without_blanks(text);
-  return !text.empty() && is_name_letter(text[0], true) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_name_letter(c, false); });
 }
 
 // Takes the word off the end, where it is.

@@ -129,7 +129,8 @@ def test_each_c_call_has_its_fortran_twin():
     # One Fortran name for several C ones: block is an optional argument, and an array says what it is.
     folded = {"leat_write_block", "leat_write_typed", "leat_read_block", "leat_read_typed", "leat_alloc_block", "leat_commit_block"}
     public = set(re.findall(r"leat_\w+", " ".join(re.findall(r"^  public :: (.*)$", module, re.M))))
-    assert c_calls - folded == public - {"leat_get"}  # all three leat_get_...
+    # leat_get is all three leat_get_...; in C an array does not say what it is, so that several have no call of their own.
+    assert c_calls - folded == public - {"leat_get", "leat_write_all", "leat_read_all"}
 
 
 SQUARE = """<simulation name="square"><architecture><buffer size="16MiB"/></architecture><data>

@@ -319,7 +319,8 @@ def test_each_c_call_has_its_python_twin():
               "commit_block", "init_ranks", "idle_begin", "idle_end"}
     modules = [(ROOT / "python-plugins/leat" / name).read_text() for name in ("client.py", "_calls.py")]
     public = {name for module in modules for name in re.findall(r'"(\w+)"', re.search(r"__all__ = [\[(](.*?)[\])]", module, re.S)[1])}
-    assert c_calls - folded == public - {"Error", "set", "split", "idle"}
+    # In C an array does not say what it is, so that several have no call of their own.
+    assert c_calls - folded == public - {"Error", "set", "split", "idle", "write_all", "read_all"}
 
 
 def test_a_checkpoint_comes_back_into_any_view(python, tmp_path):
