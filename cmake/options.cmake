@@ -17,4 +17,18 @@ if(LEAT_FORTRAN)
   check_language(Fortran)
   leat_found("A Fortran compiler" "${CMAKE_Fortran_COMPILER}" gfortran libleat_fortran LEAT_FORTRAN)
   enable_language(Fortran)
+  # Texts come to C by descriptors: Fortran 2018, 18.3.6.
+  include(CheckSourceCompiles)
+  check_source_compiles(Fortran "program texts
+    interface
+      subroutine call_c(text) bind(C)
+        use, intrinsic :: iso_c_binding, only: c_char
+        character(kind=c_char, len=*), intent(in) :: text
+      end subroutine
+    end interface
+  end program" LEAT_FORTRAN_TEXTS SRC_EXT f90)
+  if(NOT LEAT_FORTRAN_TEXTS)
+    message(FATAL_ERROR "${CMAKE_Fortran_COMPILER} cannot give texts of any length to C, as Fortran 2018 does: libleat_fortran needs "
+      "gfortran 12 or newer. -DCMAKE_Fortran_COMPILER=<one> names one, in a new build folder. -DLEAT_FORTRAN=OFF builds Leat without it.")
+  endif()
 endif()

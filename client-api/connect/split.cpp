@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <optional>
 
@@ -24,7 +26,6 @@
 namespace leat::client {
 namespace {
 
-using os::Deadline;
 using os::UniqueFd;
 
 constexpr std::int64_t kRestPauseNs = 50'000'000;
@@ -135,14 +136,13 @@ class Parting {
 void Parting::rest() const {
   const std::string own = node::session_of_server(agreed_.session, seat_.server);
   const node::SessionFiles files = node::session_files(node::runtime_folder_name(), own);
-  std::optional<Deadline> limit;
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  std::int64_t limit_ns = kNone;
   for (std::int32_t begin = 1; group_.arrive(group_.context, begin) == 0; begin = 0) {
     const UniqueFd live = os::open_there(files.live);
-    if (live && os::byte_is_locked(live, 0))
-      limit.reset();
-    else if (!limit)
-      limit = Deadline::in_ns(come_limit_ns());
-    if (limit && limit->passed()) {
+    const bool is_there = live && os::byte_is_locked(live, 0);
+    limit_ns = is_there ? kNone : std::min(limit_ns, os::now_ns() + come_limit_ns());
+    if (os::now_ns() >= limit_ns) {
       tell("leat_split: the server of this rank has ended " +
            std::to_string(come_limit_ns() / 1'000'000'000) +
            " s ago, and other server ranks of the job have not come back: one may have died. Going "

@@ -61,8 +61,8 @@ void add_nodes(Machine* machine) {
   }
 }
 
-bool bind(void* address, std::size_t bytes, const std::vector<int>& nodes, int mode,
-          unsigned flags) {
+bool bind_memory(void* address, std::size_t bytes, const std::vector<int>& nodes, int mode,
+                 unsigned flags) {
   if (numa_available() < 0 || nodes.empty()) return false;
   const Mask mask(numa_allocate_nodemask());
   for (const int node : nodes) {
@@ -89,11 +89,11 @@ Machine this_machine() {
 }
 
 bool prefer_memory_node(void* address, std::size_t bytes, int memory_node) {
-  return bind(address, bytes, {memory_node}, MPOL_PREFERRED, MPOL_MF_MOVE);
+  return bind_memory(address, bytes, {memory_node}, MPOL_PREFERRED, MPOL_MF_MOVE);
 }
 
 bool interleave_memory(void* address, std::size_t bytes, const std::vector<int>& memory_nodes) {
-  return bind(address, bytes, memory_nodes, MPOL_INTERLEAVE, 0);
+  return bind_memory(address, bytes, memory_nodes, MPOL_INTERLEAVE, 0);
 }
 
 }  // namespace leat::os

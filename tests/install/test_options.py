@@ -93,3 +93,10 @@ def test_what_is_missing_is_said_with_the_package_and_the_option(tmp_path, part,
 def test_without_a_library_that_is_always_needed_the_package_is_named(tmp_path):
     said = " ".join(configure(tmp_path, "-DCMAKE_DISABLE_FIND_PACKAGE_XercesC=ON").stderr.split())
     assert "XercesC is not found: the reader of the XML needs it. On Debian: apt-get install libxerces-c-dev" in said
+
+
+def test_a_fortran_compiler_that_is_too_old_is_said_before_anything_is_built(tmp_path):
+    done = configure(tmp_path, "-DCMAKE_Fortran_FLAGS=-std=f2003")  # as gfortran 11 is
+    said = " ".join(done.stderr.split())
+    assert done.returncode != 0 and "libleat_fortran needs gfortran 12 or newer" in said, said
+    assert "-DLEAT_FORTRAN=OFF builds Leat without it" in said, said
