@@ -91,6 +91,10 @@ herr_t write(H5FD_t* bound, H5FD_mem_t type, hid_t, haddr_t at, size_t bytes, co
 
 H5FD_class_t driver() {
   H5FD_class_t made{};
+#ifdef H5FD_CLASS_VERSION  // from HDF5 1.14 on
+  made.version = H5FD_CLASS_VERSION;
+  made.value = H5_VFD_MAX;  // of none that others know
+#endif
   made.name = "leat";
   made.maxaddr = static_cast<haddr_t>(INT64_MAX);
   made.fc_degree = H5F_CLOSE_STRONG;

@@ -92,18 +92,11 @@ void look_at_object(hid_t file, const char* name, H5O_type_t type, void* damage)
 std::vector<std::string> damage_in(const std::string& path) {
   const Id file = open_of_leat(path);
   std::vector<std::string> damage;
-#if H5_VERSION_GE(1, 12, 0)
-  using Info = H5O_info2_t;
-  constexpr auto kVisit = H5Ovisit3;
-#else
-  using Info = H5O_info_t;
-  constexpr auto kVisit = H5Ovisit2;
-#endif
-  const auto each = [](hid_t id, const char* name, const Info* found, void* to) -> herr_t {
+  const auto each = [](hid_t id, const char* name, const H5O_info_t* found, void* to) -> herr_t {
     look_at_object(id, name, found->type, to);
     return 0;
   };
-  if (kVisit(file, H5_INDEX_NAME, H5_ITER_INC, each, &damage, H5O_INFO_BASIC) < 0)
+  if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, each, &damage, H5O_INFO_BASIC) < 0)
     damage.push_back("its list of objects: " + innermost_error());
   return damage;
 }
