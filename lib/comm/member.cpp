@@ -107,7 +107,8 @@ void Member::look_at_view() {
 
 const Member::Below& Member::below() const {
   if (below_) return *below_;
-  Below& all = below_.emplace();
+  below_ = Below{};  // clang has no emplace() of a type of this class with initializers
+  Below& all = *below_;
   all.attached += settings_.self;
   if (is_leaving_) all.leaving += settings_.self;
   for (const auto& [rank, child] : children_) {

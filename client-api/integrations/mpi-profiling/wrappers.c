@@ -5,6 +5,7 @@
  * out as it went in; all arguments of these calls are such, and in Fortran all are pointers.
  */
 #include <leat.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -89,8 +90,8 @@ static void end_meeting(const struct meeting* meeting) {
 
 #define MEET_IN_WAIT(language, comm)
 #define MEET_IN_COLLECTIVE(language, comm)
-#define MEET_IN_MEETING(language, comm) \
-  __attribute__((cleanup(end_meeting))) \
+#define MEET_IN_MEETING(language, comm)         \
+  __attribute__((cleanup(end_meeting), unused)) \
   const struct meeting meeting = {language, comm, __builtin_return_address(0)};
 
 /* W3(T, a): three of T, named a1 to a3. */
@@ -127,13 +128,13 @@ static void end_meeting(const struct meeting* meeting) {
 #define WORDS_OF(n, T) W##n(T)
 
 /* `comm`: the argument that is the communicator of a MEETING. */
-#define WRAP(function, words, kind, language, comm)                                            \
-  LEAT_API word function(WORDS(words, DECLARED));                                              \
-  LEAT_API word function(WORDS(words, DECLARED)) {                                             \
-    static struct next call = {#function, 0};                                                  \
-    MEET_IN_##kind(language, a##comm) __attribute__((cleanup(end))) const struct phase phase = \
-        begin(&call, kind, __builtin_return_address(0));                                       \
-    return ((word(*)(WORDS(words, TYPE)))next_of(&call))(WORDS(words, NAMED));                 \
+#define WRAP(function, words, kind, language, comm)                             \
+  LEAT_API word function(WORDS(words, DECLARED));                               \
+  LEAT_API word function(WORDS(words, DECLARED)) {                              \
+    static struct next call = {#function, NULL};                                \
+    MEET_IN_##kind(language, a##comm) __attribute__((cleanup(end), unused))     \
+    const struct phase phase = begin(&call, kind, __builtin_return_address(0)); \
+    return ((word(*)(WORDS(words, TYPE)))next_of(&call))(WORDS(words, NAMED));  \
   }
 
 /* gfortran and most other compilers call mpi_x_, those with -fsecond-underscore mpi_x__; `use mpi_f08` is mpi_x_f08_ in Open MPI,
@@ -154,7 +155,7 @@ static void end_meeting(const struct meeting* meeting) {
 #define END(function, declared, type, named)                                  \
   LEAT_API word function(declared);                                           \
   LEAT_API word function(declared) {                                          \
-    static struct next call = {#function, 0};                                 \
+    static struct next call = {#function, NULL};                              \
     if (!next_is_known(&call)) next_find(&call, __builtin_return_address(0)); \
     trace_end();                                                              \
     return ((word(*)(type))next_of(&call))(named);                            \
