@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for a plugin that brings that library along.
+#include <cstdint>
+
 #include "server/plugins/hdf5/output/own_hdf5.hpp"
 
 extern "C" __attribute__((visibility("default"))) const char* why_not(std::int32_t in_simulation) {

@@ -47,7 +47,8 @@ class Leat(CMakePackage):
     depends_on("mpi", when="+damaris")
 
     conflicts("platform=darwin", msg="Leat needs Linux")
-    conflicts("%gcc@:11", msg="Leat was tried with GCC 12")
+    conflicts("%gcc@:10", msg="Leat was tried with GCC 11 and newer")
+    conflicts("%gcc@:11", when="+fortran", msg="libleat_fortran needs gfortran 12")
 
     generator("ninja")
 
