@@ -450,7 +450,8 @@ LEAT_API leat_status leat_write_array(const char* variable, uint32_t block,
 
 LEAT_API leat_status leat_write_arrays(const char* variables, const leat_array* arrays,
                                        int32_t count) {
-  return guarded("leat_write", [&](Session& session, Call& call) {
+  // Other languages call it so.
+  return guarded("leat_write_all", [&](Session& session, Call& call) {
     const auto write = [&](const char* name, const leat_array* array) {
       return session.blocks().write_array(call, name, 0, array);
     };
@@ -497,7 +498,7 @@ LEAT_API leat_status leat_read_array(const char* variable, uint32_t block,
 
 LEAT_API leat_status leat_read_arrays(const char* variables, const leat_array* arrays,
                                       int32_t count) {
-  return guarded("leat_read", [&](Session& session, Call& call) {
+  return guarded_read("leat_read_all", [&](Session& session, Call& call) {
     const auto read = [&](const char* name, const leat_array* array) {
       return session.checkpoints().read_array(call, name, 0, array);
     };

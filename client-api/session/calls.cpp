@@ -127,9 +127,9 @@ Status ParameterCalls::set_each(const Call& call, const char* names, const Value
   if (!names || !values.numbers)
     return refuse(!names ? "the parameters' names are NULL" : "the values are NULL");
   const std::vector<std::string> all = names_in(names);
-  if (values.count >= 0 && static_cast<std::size_t>(values.count) != all.size())
-    return refuse("\"" + std::string(names) + "\" names " + counted(all.size(), "parameter") +
-                  ", and there are " + counted(static_cast<std::uint64_t>(values.count), "value"));
+  const std::size_t given = values.count < 0 ? all.size() : static_cast<std::size_t>(values.count);
+  const std::string refused = why_not_each(names, all, "parameter", given, "value");
+  if (!refused.empty()) return refuse(refused);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Status status = (this->*set)(call, all[i].c_str(), values.numbers[i]);
     if (status != Status::OK) return status;

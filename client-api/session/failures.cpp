@@ -82,6 +82,16 @@ void Failures::tell_lost(std::uint32_t variable, Status status, std::uint64_t by
   channel_.events().tell_now(event);
 }
 
+// "u,v" where one name is meant.
+static Error of_one(const Call& call, Error error, std::string_view name) {
+  if (name.find(',') == std::string_view::npos) return error;
+  const std::string function = call.name;
+  error.message += "; " + function + " takes one variable";
+  if (function == "leat_write" || function == "leat_read")
+    error.message += ", and " + function + "_all of C++, Fortran and Python several";
+  return error;
+}
+
 bool BlockNames::find_variable(const Call& call, const char* name, std::uint32_t* variable,
                                Status* status) {
   if (!name) {
@@ -90,7 +100,8 @@ bool BlockNames::find_variable(const Call& call, const char* name, std::uint32_t
   }
   const std::int64_t found = variables_.find(name);
   *variable = static_cast<std::uint32_t>(found);
-  if (found < 0) *status = failures_.complain(call, variables_.unknown_variable(name), name);
+  if (found < 0)
+    *status = failures_.complain(call, of_one(call, variables_.unknown_variable(name), name), name);
   return found >= 0;
 }
 

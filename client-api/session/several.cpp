@@ -20,16 +20,28 @@ std::vector<std::string> names_in(std::string_view text) {
   return names;
 }
 
+std::string why_not_each(std::string_view text, const std::vector<std::string>& names,
+                         const char* named, std::size_t given, const char* what) {
+  const std::string quoted = "\"" + std::string(text) + "\" names ";
+  if (given != names.size())
+    return quoted + counted(names.size(), named) + ", and there " + (given == 1 ? "is " : "are ") +
+           counted(given, what) +
+           (names.size() == 1 ? "; commas separate names, like \"a,b\"" : "");
+  for (auto each = names.begin(); each != names.end(); ++each)
+    if (std::find(names.begin(), each, *each) != each)
+      return quoted + "\"" + *each + "\" twice: each " + named + " has one " + what;
+  return "";
+}
+
 Status each_array(const Call& call, Failures& failures, const char* names, const leat_array* arrays,
                   std::int32_t count, bool loses, const OneArray& one) {
   const std::vector<std::string> all = names_in(names ? names : "");
   const auto given = static_cast<std::size_t>(std::max(count, 0));
-  if (!names || !arrays || given != all.size()) {
-    const Error error{Status::ERROR_ARGUMENT,
-                      !names || !arrays ? "the names or the arrays are NULL"
-                                        : "\"" + std::string(names) + "\" names " +
-                                              counted(all.size(), "variable") + ", and there are " +
-                                              counted(given, "array")};
+  const std::string refused = !names || !arrays
+                                  ? "the names or the arrays are NULL"
+                                  : why_not_each(names, all, "variable", given, "array");
+  if (!refused.empty()) {
+    const Error error{Status::ERROR_ARGUMENT, refused};
     const Status status = failures.complain(call, error, names ? names : "");
     for (const std::string& each : all)
       if (loses) failures.lose_unknown(each, shm::kNoVariable, error);
