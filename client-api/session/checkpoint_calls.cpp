@@ -125,11 +125,11 @@ Status CheckpointCalls::read_array(const Call& call, const char* name, std::uint
   BlockState& state = variables_.block(variable, block);
   const BlockShape* const shape = variables_.adopt(variable, state, view, words, &error);
   if (!shape) return failures_.complain(call, error, name);
-  return fill(call, variable, block, *shape, view);
+  return fill(call, variable, block, *shape, view, words.column_major);
 }
 
 Status CheckpointCalls::fill(const Call& call, std::uint32_t variable, std::uint32_t block,
-                             const BlockShape& shape, ArrayView array) {
+                             const BlockShape& shape, ArrayView array, bool column_major) {
   const std::string name(variables_.name(variable));
   if (record_.iteration < 0) return failures_.complain(call, none(), name);
   if (!array.data && shape.bytes > 0)
@@ -137,6 +137,7 @@ Status CheckpointCalls::fill(const Call& call, std::uint32_t variable, std::uint
         call, {Status::ERROR_ARGUMENT, "the data of \"" + name + "\" are NULL"}, name);
   FilledBlock filled;
   filled.array = array;
+  filled.column_major = column_major;
   filled.place = shape.place;
   filled.rank = ranks_.rank;
   filled.ranks = ranks_.size;

@@ -44,7 +44,7 @@ class CheckpointCalls {
   Error none() const;
   Result<Source> source_of(std::string_view variable);
   Status fill(const Call& call, std::uint32_t variable, std::uint32_t block,
-              const BlockShape& shape, ArrayView array);
+              const BlockShape& shape, ArrayView array, bool column_major = false);
 
   shm::Catalogue catalogue_;
   const shm::RestartRecord record_;

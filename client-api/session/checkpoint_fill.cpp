@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "client-api/session/declared.hpp"
 #include "lib/base/scalar.hpp"
 
 namespace leat::client {
@@ -14,12 +15,6 @@ using checkpoint::Block;
 using checkpoint::kPiece;
 using checkpoint::Variable;
 using Numbers = std::array<std::int64_t, kMaxDims>;
-
-std::string shape_text(const std::int64_t* numbers, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += (i ? ", " : "") + std::to_string(numbers[i]);
-  return "(" + text + ")";
-}
 
 // Cells from `begin` up to `end`, among all of the array in which blocks have their places.
 struct Region {
@@ -200,11 +195,15 @@ class Filling {
  private:
   std::string title() const { return "the " + checkpoint::title_of(source_.key); }
 
+  std::string in_order(const std::int64_t* extents) const {
+    return shape_text(extents, dims_, block_.column_major);
+  }
+
   Error other_extents(const Block& found) const {
-    return {Status::ERROR_SHAPE,
-            title() + " has block " + std::to_string(block_.block) + " of \"" + name_ +
-                "\" as an array of " + shape_text(found.extent.data(), dims_) +
-                ", and this one is of " + shape_text(block_.array.extent.data(), dims_)};
+    return {Status::ERROR_SHAPE, title() + " has block " + std::to_string(block_.block) + " of \"" +
+                                     name_ + "\" as an array of " + in_order(found.extent.data()) +
+                                     ", and this one is of " +
+                                     in_order(block_.array.extent.data())};
   }
 
   Error why_elsewhere(const Block& found) const {
@@ -213,9 +212,8 @@ class Filling {
     if (std::equal(found.global.begin(), found.global.end(), block_.global.begin()))
       return {Status::OK, ""};
     return {Status::ERROR_SHAPE, title() + " has \"" + name_ + "\" as a global array of " +
-                                     shape_text(found.global.data(), dims_) +
-                                     ", and this run has one of " +
-                                     shape_text(block_.global.data(), dims_) +
+                                     in_order(found.global.data()) + ", and this run has one of " +
+                                     in_order(block_.global.data()) +
                                      ": leat_read gives back what was written, cell by cell"};
   }
 

@@ -16,6 +16,7 @@ namespace leat::client {
 /// What is to be filled: `array`, whose data are written, and where it lies in this run.
 struct FilledBlock {
   ArrayView array;
+  bool column_major = false;  ///< the caller's array: for messages
   shm::Place place = shm::Place::none;
   std::int32_t rank = 0, ranks = 1;
   std::uint32_t block = 0;

@@ -119,6 +119,15 @@ def test_the_second_start_reads_what_the_first_has_written(tmp_path, language):
                               + "\nLEAT_OK\n"), said[1]
 
 
+@pytest.mark.parametrize("language, there, here", [("cpp", "(4, 3)", "(5, 3)"), ("f90", "(3, 4)", "(3, 5)")])
+def test_extents_that_do_not_fit_are_in_the_order_of_the_language(tmp_path, language, there, here):
+    command = build(language, tmp_path, PROGRAMS[language])
+    for rows in (4, 5):
+        (tmp_path / "calls.xml").write_text(XML.replace("4,3", f"{rows},3"))
+        done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=LIMIT)
+    assert f'has "checkpoint/u" as a global array of {there}, and this run has one of {here}' in done.stderr, done.stderr
+
+
 KINDS = {"integer(1)": "int8", "integer(2)": "int16", "integer(4)": "int", "integer(8)": "long", "real(4)": "float", "real(8)": "double",
          "complex(4)": "complex64", "complex(8)": "complex128", "logical(4)": "int", "character(1)": "char", "character(5)": "char"}
 FILLED = {"logical(4)": "mod(i, 3) == 0", "character(1)": "achar(65 + mod(i, 26))", "character(5)": "repeat(achar(65 + mod(i, 26)), 5)"}
