@@ -130,8 +130,41 @@ class MeshCheck {
   // x, the first coordinate, runs along the last dimension.
   void check_axes() {
     const std::size_t dims = layout_.dimensions.size();
+    for (std::size_t axis = 0; axis < mesh_.coordinates.size() && axis < dims; ++axis) {
+      const std::string& dimension = layout_.dimensions[dims - 1 - axis].name;
+      const std::size_t named = axis_called(dimension);
+      if (named < mesh_.coordinates.size() && coordinate(axis) != dimension)
+        return crossed(dimension, coordinate(axis));
+    }
     for (std::size_t axis = 0; axis < mesh_.coordinates.size() && axis < dims; ++axis)
       compare(dims - 1 - axis, mesh_.coordinates[axis], 0);
+  }
+
+  // "x" of "grid/x".
+  std::string coordinate(std::size_t axis) const {
+    const std::string& name = model_.variables[mesh_.coordinates[axis]].name;
+    return name.substr(name.rfind('/') + 1);
+  }
+
+  std::size_t axis_called(const std::string& name) const {
+    std::size_t axis = 0;
+    while (axis < mesh_.coordinates.size() && coordinate(axis) != name) ++axis;
+    return axis;
+  }
+
+  void crossed(const std::string& dimension, const std::string& along) {
+    const bool is_fortran = layout_.order == Order::fortran;
+    std::string names;  // that would fit, in the order of the XML
+    for (std::size_t axis = 0; axis < mesh_.coordinates.size(); ++axis)
+      names = is_fortran ? names + (axis ? "," : "") + coordinate(axis)
+                         : coordinate(axis) + (axis ? "," : "") + names;
+    error("has the dimension \"" + dimension + "\" where the coordinate \"" + along +
+          "\" of its mesh \"" + mesh_.name + "\" lies: the first coordinate, \"" + coordinate(0) +
+          "\", runs along the " +
+          (is_fortran ? "first dimension of order=\"fortran\": write "
+                      : "last dimension: write order=\"fortran\" where the array is one of "
+                        "Fortran, else ") +
+          "names=\"" + names + "\"");
   }
 
   void check_shape() {
