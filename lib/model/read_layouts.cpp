@@ -143,6 +143,10 @@ class LayoutReader {
   }
 
   void read_names() {
+    if (attributes_.text("names").find(';') != std::string::npos)
+      return error("names", "names=\"" + attributes_.text("names") +
+                                "\": \";\" separates lists of several variables in one "
+                                "<variable name=\"u,v\">; this has one list, with \",\" between");
     const std::vector<std::string> items = per_dimension("names");
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!is_identifier(items[i])) {

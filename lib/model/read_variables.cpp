@@ -91,6 +91,10 @@ class VariableReader {
                      attributes.title() + ": names has " + counted(lists.size(), "list") +
                          ", with \";\" between, for " + counted(all.size(), "variable") +
                          ": write one for all, or one for each");
+    else if (lists.size() > 1 && std::find(lists.begin(), lists.end(), "") != lists.end())
+      context_.error(attributes.where("names"),
+                     attributes.title() + ": names=\"" + attributes.text("names") +
+                         "\": a list is empty: write one for each variable, with \";\" between");
     if (lists.size() < 2) return variable(element, group);
     for (std::size_t i = 0; i < std::min(all.size(), lists.size()); ++i) {
       XmlElement one = element;
