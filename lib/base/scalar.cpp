@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/scalar.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 namespace leat {
 
 std::size_t scalar_bytes(ScalarType type) noexcept {
@@ -25,12 +28,21 @@ const char* scalar_name(ScalarType type) noexcept {
   return "unknown";
 }
 
+// Of either case.
+static bool is_same_letters(std::string_view a, std::string_view b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
 std::optional<ScalarType> scalar_from_name(std::string_view text) noexcept {
   if (text.empty()) return std::nullopt;
 #define LEAT_SCALAR(id, value, name, alias, bytes, numpy) \
   if (text == name || text == alias) return ScalarType::id;
 #define LEAT_SCALAR_NAME(id, name) \
   if (text == name) return ScalarType::id;
+#define LEAT_SCALAR_FORTRAN(id, name) \
+  if (is_same_letters(text, name)) return ScalarType::id;
 #include "lib/base/scalar_types.def"
 #undef LEAT_SCALAR
   return std::nullopt;

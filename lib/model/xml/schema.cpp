@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/model/xml/schema.hpp"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <xercesc/framework/MemBufInputSource.hpp>
@@ -55,6 +57,9 @@ constexpr Advice kAdvices[] = {
     {"type", "complex(16)",
      "complex(8) has two real(8), which is complex128; real(16) is not there"},
     {"type", "real(16)", "reals have 4 or 8 bytes"},
+    {"type", "real64", "write \"real(8)\""},
+    {"type", "real(real64)", "write \"real(8)\""},
+    {"type", "real(kind=real64)", "write \"real(8)\""},
 };
 
 struct ThrowFaults : xe::DefaultHandler {
@@ -90,6 +95,9 @@ std::vector<std::string> enumeration(xe::XSSimpleTypeDefinition& type) {
   std::vector<std::string> words;
   const xe::StringList* list = type.getLexicalEnumeration();
   for (XMLSize_t i = 0; list && i < list->size(); ++i) words.push_back(to_utf8(list->elementAt(i)));
+  xe::XSSimpleTypeDefinitionList* members = type.getMemberTypes();
+  for (XMLSize_t i = 0; members && i < members->size(); ++i)
+    for (std::string& each : enumeration(*members->elementAt(i))) words.push_back(std::move(each));
   return words;
 }
 
@@ -249,7 +257,8 @@ class SchemaCheck {
   // The nearest of the legal words, else all of them unless what is expected names them already.
   static std::string hint_for_value(const std::string& value, const AttributeRule& rule) {
     for (const Advice& each : kAdvices)
-      if (rule.name == each.attribute && value == each.value) return std::string("; ") + each.what;
+      if (rule.name == each.attribute && strcasecmp(value.c_str(), each.value) == 0)
+        return std::string("; ") + each.what;
     const std::string nearest = nearest_name(value, rule.choices);
     if (!nearest.empty()) return "; did you mean \"" + nearest + "\"?";
     constexpr std::size_t kMostListed = 18;

@@ -76,6 +76,15 @@ TEST(Scalar, EachIsFoundByItsNameAndByItsOtherName) {
   }
 }
 
+TEST(Scalar, OfFortranIsFoundInLettersOfEitherCase) {
+  for (const char* name : {"REAL(8)", "Real*8", "real(kind=8)", "REAL(KIND=8)", "Double Precision"})
+    EXPECT_EQ(scalar_from_name(name), ScalarType::float64) << name;
+  EXPECT_EQ(scalar_from_name("REAL(kind=4)"), ScalarType::float32);
+  EXPECT_EQ(scalar_from_name("INTEGER(KIND=8)"), ScalarType::int64);
+  EXPECT_EQ(scalar_from_name("Complex(kind=8)"), ScalarType::complex128);
+  EXPECT_EQ(scalar_from_name("F8"), std::nullopt);
+}
+
 TEST(Scalar, KnowsTheBytesOfEachType) {
   EXPECT_EQ(scalar_bytes(ScalarType::int8), 1u);
   EXPECT_EQ(scalar_bytes(ScalarType::float64), 8u);
