@@ -133,8 +133,9 @@ Layout own_layout(ReadContext& context, const ToDerive& told, const Layout& whol
   return layout;
 }
 
-// Its parameters shape arrays, and so stay what they are once these have been written.
-bool stays(const Model& model, const std::optional<Expression>& index) {
+// Those that shape arrays stay what they are once these have been written: the first that does not.
+std::optional<std::string> changing_parameter(const Model& model,
+                                              const std::optional<Expression>& index) {
   const auto is_size = [&](const ExpressionOp& op) {
     const auto uses = [&](const Expression& size) {
       return std::any_of(size.program.begin(), size.program.end(), [&](const ExpressionOp& each) {
@@ -151,7 +152,10 @@ bool stays(const Model& model, const std::optional<Expression>& index) {
     return op.kind != ExpressionOp::parameter ||
            std::any_of(model.layouts.begin(), model.layouts.end(), is_of);
   };
-  return !index || std::all_of(index->program.begin(), index->program.end(), is_size);
+  if (!index) return std::nullopt;
+  const auto found = std::find_if_not(index->program.begin(), index->program.end(), is_size);
+  return found == index->program.end() ? std::nullopt
+                                       : std::optional(model.parameters[found->index].name);
 }
 
 // As far as the parameters are known. Says what cannot be whatever the dimension is like.
@@ -203,8 +207,12 @@ void read_selection(ReadContext& context, ToDerive& told, const Layout& whole) {
       if (*each.what.end <= each.what.first)
         return refuse("there is nothing between these coordinates");
     }
-    each.what.moves = each.what.is_one && !stays(context.model, each.what.first_of);
-    if (each.what.moves && variable.derived->is_over_time()) return refuse(kNothingOverTime);
+    const auto changing = changing_parameter(context.model, each.what.first_of);
+    each.what.moves = each.what.is_one && changing;
+    if (each.what.moves && variable.derived->is_over_time())
+      return refuse("\"" + *changing +
+                    "\" is not the size of a layout that stays the same, and so may change: " +
+                    kNothingOverTime);
     Selected known = each.what;
     if (std::string why = evaluate_indices(context.model, &known); !why.empty()) return refuse(why);
     const std::int64_t last = known.end ? *known.end - 1 : known.first;

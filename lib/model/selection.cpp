@@ -20,12 +20,14 @@ std::string_view without_blanks(std::string_view text) {
 }
 
 // False where it is no number from 0. Nothing is the number that is there.
-bool read_index(std::string_view text, std::int64_t* number) {
+bool read_index(std::string_view text, std::int64_t* number, std::string* problem) {
   text = without_blanks(text);
   if (text.empty()) return true;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return fault == std::errc{} && end == text.data() + text.size() && *number >= 0 &&
-         *number <= std::int64_t{1} << 40;
+  const bool is_integer = fault == std::errc{} && end == text.data() + text.size();
+  if (is_integer && *number < 0)
+    *problem = "\"" + std::string(text) + "\": indices count from 0; the last of nx is \"nx-1\"";
+  return is_integer && *number >= 0 && *number <= std::int64_t{1} << 40;
 }
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -119,15 +121,20 @@ bool read_range(std::string_view text, const std::vector<Parameter>& parameters,
   const bool has_end = parts.size() > 1 && !without_blanks(parts[1]).empty();
   const auto read = [&](std::string_view part, std::int64_t* number,
                         std::optional<Expression>* expression) {
-    return read_index(part, number) || (!(what->is_one && is_name(part)) &&
-                                        read_expression(part, parameters, expression, problem));
+    return read_index(part, number, problem) ||
+           (!(what->is_one && is_name(part)) &&
+            read_expression(part, parameters, expression, problem));
   };
   if (!read(parts[0], &what->first, &what->first_of) ||
       (has_end && !read(parts[1], &end, &what->end_of)) ||
-      (parts.size() > 2 && !read_index(parts[2], &what->step)) || what->step == 0)
+      (parts.size() > 2 && !read_index(parts[2], &what->step, problem)) || what->step == 0)
     return false;
   if (has_end && !what->end_of) what->end = end;
-  return !what->end || what->first_of || end > what->first;
+  const bool is_empty = what->end && !what->first_of && end <= what->first;
+  if (is_empty)
+    *problem = "nothing lies in \"" + std::string(without_blanks(text)) +
+               "\": it ends before the second number, as \"3:4\" is 3 alone";
+  return !is_empty;
 }
 
 }  // namespace

@@ -102,7 +102,8 @@ def test_an_index_outside_is_said_where_it_is_known(tmp_path):
     ("y=k/2", "parameter \"k\" is of type double, only those of type int can be used here"), ("y=(m", '"(" is not closed'),
     ("y=m-9", '"m-9" comes to -1: indices count from 0'), ("y=m:m", "nothing lies between: it goes from 8 to 8"),
     ("y=m/0", "division by zero"), ("y=m+1", "indices 0 to 6, and this comes to 9"), ("y=0:m", "indices 0 to 6, and this comes to 7"),
-    ('y=w-1" operation="mean" every="3', "a place that moves has nothing over time")])
+    ('y=w-1" operation="mean" every="3',
+     '"w" is not the size of a layout that stays the same, and so may change: a place that moves has nothing over time')])
 def test_what_parameters_do_not_come_to_is_refused(tmp_path, select, said):
     made = text('<parameter name="m" type="int" value="8"/><parameter name="w" type="int"/>'
                 f'<variable name="part" expr="u" select="{select}"/>', 2)
@@ -114,8 +115,9 @@ def test_what_parameters_do_not_come_to_is_refused(tmp_path, select, said):
 @pytest.mark.parametrize("select, said", [
     ("z=3", 'there is no dimension "z"'), ("y=7", 'the dimension "y" has indices 0 to 6'),
     ("x=0:13", 'the dimension "x" has indices 0 to 11'),
-    ("y", '"y" is no part of an array'), ("y=5:2", '"y=5:2" is no part'), ("y=1, y=2", 'the dimension "y" is there twice'),
-    ("y=-1", '"y=-1" is no part'), ("y=0:4:0", '"y=0:4:0" is no part')])
+    ("y", '"y" is no part of an array'), ("y=5:2", 'nothing lies in "5:2"'), ("y=1, y=2", 'the dimension "y" is there twice'),
+    ("y=3:3", 'nothing lies in "3:3": it ends before the second number, as "3:4" is 3 alone'),
+    ("y=-1", '"-1": indices count from 0; the last of nx is "nx-1"'), ("y=0:-1", '"-1": indices count from 0'), ("y=0:4:0", '"y=0:4:0" is no part')])
 def test_what_is_no_part_is_refused(tmp_path, select, said):
     (tmp_path / "run.xml").write_text(text(f'<variable name="part" expr="u" select="{select}"/>', 2))
     done = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)

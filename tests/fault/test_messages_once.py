@@ -60,6 +60,18 @@ def test_what_one_rank_alone_forgot_is_said_of_that_rank(tmp_path):
     assert "- a +5 more 3 0-2" in " ".join(answers[0].error.split())
 
 
+def test_a_layout_that_is_called_like_its_variable_keeps_its_name_in_the_table(tmp_path):
+    text = '<parameter name="n" type="int"/><layout name="a" type="int" dimensions="n"/><variable name="a" layout="a"/>'
+    with Run(tmp_path, xml(text), ranks=1) as run:
+        (rank,) = run.init()
+        assert not rank.write("a", 20, 1).ok
+        rank.end()
+        (answer,) = run.finalize()
+        run.await_end()
+    table = " ".join(answer.error.split())
+    assert 'layout "a" (run.xml:' in table and "layout it" not in table, answer.error
+
+
 def test_a_call_that_loses_nothing_is_reported_too(tmp_path):
     with Run(tmp_path, xml(GLOBAL), ranks=3) as run:
         for rank in run.init():

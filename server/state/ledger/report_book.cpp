@@ -23,9 +23,15 @@ std::string text_in(const shm::Report& report) {
   return text;
 }
 
-void replace_all(std::string* text, const std::string& what, const std::string& by) {
-  for (std::size_t at = 0; (at = text->find(what, at)) != std::string::npos; at += by.size())
-    text->replace(at, what.size(), by);
+// A layout, a parameter or a mesh may have the variable's name as well.
+bool is_of_another(std::string_view before) {
+  return before.ends_with("layout ") || before.ends_with("parameter ") || before.ends_with("mesh ");
+}
+
+void call_it_it(std::string* text, const std::string& quoted) {
+  for (std::size_t at = 0; (at = text->find(quoted, at)) != std::string::npos; ++at)
+    if (!is_of_another(std::string_view(*text).substr(0, at)))
+      text->replace(at, quoted.size(), "it");
 }
 
 // 'leat_write: variable "t" (run.xml:7): a block of "t"...' is 'a block of it...' for all
@@ -39,7 +45,7 @@ std::string general(std::string text, const std::string& variable) {
     const std::size_t end = text.find("): ");
     if (end != std::string::npos) text.erase(0, end + 3);
   }
-  replace_all(&text, quoted, "it");
+  call_it_it(&text, quoted);
   return text;
 }
 
