@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/scalar.hpp"
 
-#include <algorithm>
-#include <cctype>
+#include "lib/base/text.hpp"
 
 namespace leat {
 
@@ -28,13 +27,6 @@ const char* scalar_name(ScalarType type) noexcept {
   return "unknown";
 }
 
-// Of either case.
-static bool is_same_letters(std::string_view a, std::string_view b) noexcept {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
-
 std::optional<ScalarType> scalar_from_name(std::string_view text) noexcept {
   if (text.empty()) return std::nullopt;
 #define LEAT_SCALAR(id, value, name, alias, bytes, numpy) \
@@ -42,7 +34,7 @@ std::optional<ScalarType> scalar_from_name(std::string_view text) noexcept {
 #define LEAT_SCALAR_NAME(id, name) \
   if (text == name) return ScalarType::id;
 #define LEAT_SCALAR_FORTRAN(id, name) \
-  if (is_same_letters(text, name)) return ScalarType::id;
+  if (is_same_word(text, name)) return ScalarType::id;
 #include "lib/base/scalar_types.def"
 #undef LEAT_SCALAR
   return std::nullopt;

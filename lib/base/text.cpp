@@ -76,9 +76,7 @@ std::size_t replace_cost(char a, char b) {
 
 // Whether one begins with the other, whatever their case: "warn" and "warning", "HDF5" and "hdf5".
 bool one_begins_the_other(std::string_view a, std::string_view b) {
-  const std::size_t common = std::min(a.size(), b.size());
-  return std::equal(a.begin(), a.begin() + common, b.begin(),
-                    [](char x, char y) { return lower(x) == lower(y); });
+  return is_same_word(a.substr(0, b.size()), b.substr(0, a.size()));
 }
 
 // The only one of the names that is a longer or shorter form of `name`.
@@ -113,6 +111,11 @@ std::size_t half_edits(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+bool is_same_word(std::string_view a, std::string_view b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   return (half_edits(a, b) + 1) / kFull;

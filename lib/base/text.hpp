@@ -23,6 +23,9 @@ inline std::string counted(std::uint64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+/// Letters of either case are the same: "REAL*8" is "real*8".
+bool is_same_word(std::string_view a, std::string_view b) noexcept;
+
 /// FNV-1a, 64 bits, of any bytes; `hash`: of those before them. Source: Fowler, Noll, Vo,
 /// draft-eastlake-fnv.
 constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325) {

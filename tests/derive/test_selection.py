@@ -117,7 +117,8 @@ def test_what_parameters_do_not_come_to_is_refused(tmp_path, select, said):
     ("x=0:13", 'the dimension "x" has indices 0 to 11'),
     ("y", '"y" is no part of an array'), ("y=5:2", 'nothing lies in "5:2"'), ("y=1, y=2", 'the dimension "y" is there twice'),
     ("y=3:3", 'nothing lies in "3:3": it ends before the second number, as "3:4" is 3 alone'),
-    ("y=-1", '"-1": indices count from 0; the last of nx is "nx-1"'), ("y=0:-1", '"-1": indices count from 0'), ("y=0:4:0", '"y=0:4:0" is no part')])
+    ("y=-1", '"-1": indices count from 0; the last of nx is "nx-1"'),
+    ("y=0:-1", '"-1": indices count from 0'), ("y=0:4:0", '"y=0:4:0" is no part')])
 def test_what_is_no_part_is_refused(tmp_path, select, said):
     (tmp_path / "run.xml").write_text(text(f'<variable name="part" expr="u" select="{select}"/>', 2))
     done = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)

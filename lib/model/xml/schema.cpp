@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/model/xml/schema.hpp"
 
-#include <strings.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <xercesc/framework/MemBufInputSource.hpp>
@@ -257,7 +255,7 @@ class SchemaCheck {
   // The nearest of the legal words, else all of them unless what is expected names them already.
   static std::string hint_for_value(const std::string& value, const AttributeRule& rule) {
     for (const Advice& each : kAdvices)
-      if (rule.name == each.attribute && strcasecmp(value.c_str(), each.value) == 0)
+      if (rule.name == each.attribute && is_same_word(value, each.value))
         return std::string("; ") + each.what;
     const std::string nearest = nearest_name(value, rule.choices);
     if (!nearest.empty()) return "; did you mean \"" + nearest + "\"?";
