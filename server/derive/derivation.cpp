@@ -2,6 +2,7 @@
 #include "server/derive/derivation.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -32,6 +33,12 @@ Result<std::unique_ptr<Derivation>> Derivation::make(const model::Model& model, 
     if (!Constants(model).any()) return std::unique_ptr<Derivation>();
     files.saved.clear();  // it is over no period
   }
+  if (files.is_resumed && files.has_some_done && access(files.sums.c_str(), F_OK) != 0)
+    log->error(
+        "{}, in which the server before this one kept what variables over time have come to and "
+        "what was written once, is gone: sums and means begin anew with the next iteration, and "
+        "what was written once is not in what is made of it, nor in files that are yet to begin",
+        files.sums);
   Result<std::unique_ptr<Sums>> sums = SavedSums::open(model, files.sums);
   if (!sums) return sums.error();
   return std::unique_ptr<Derivation>(

@@ -23,9 +23,10 @@ class SavedSums {
     std::string sums{};  ///< in shared memory; "" for one that ends with this process
     std::string
         saved{};  ///< how names begin of what a run leaves for one that goes on; "": none does
-    bool is_resumed = false;    ///< a server before this one has begun
-    bool has_all_ranks = true;  ///< else other servers of the run leave something beside it
-    bool has_earlier = false;   ///< there is output of a run before, which this one goes on with
+    bool is_resumed = false;     ///< a server before this one has begun
+    bool has_some_done = false;  ///< and has done some iteration
+    bool has_all_ranks = true;   ///< else other servers of the run leave something beside it
+    bool has_earlier = false;    ///< there is output of a run before, which this one goes on with
     /// Iterations of which a store has checkpoints on the disk.
     std::function<std::set<std::int64_t>(const model::Store& store)> checkpoints{};
   };

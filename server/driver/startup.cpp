@@ -449,7 +449,8 @@ class Startup {
     }
     Result<std::unique_ptr<Derivation>> derivation = Derivation::make(
         model_,
-        {live_->sums(), saved_sums(), facts_.resumed, facts_.has_all_ranks(), goes_on_in_files(),
+        {live_->sums(), saved_sums(), facts_.resumed, segment_->server_state().done_iteration >= 0,
+         facts_.has_all_ranks(), goes_on_in_files(),
          [this](const model::Store& store) { return iterations_with_checkpoint(store); }},
         log_);
     if (!derivation) return derivation.error();

@@ -169,7 +169,16 @@ void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
   if (!blocks) return;
   record_dropped(iteration, why);
   session_.signals.iteration_dropped(iteration);
-  for (const Block& block : *blocks) session_.memory.release(block);
+  for (const Block& block : *blocks) {
+    if (!session_.run.model.variables[block.variable].time_varying)
+      session_.record.ledger().write_failed(
+          block.rank, block.variable, iteration,
+          fmt::format("it does not vary in time, and is not written again; iteration {} was "
+                      "dropped with it: {}",
+                      iteration, why),
+          block.bytes);
+    session_.memory.release(block);
+  }
   dispatcher_.drop_published(iteration);
   answer_dropped(iteration);
 }

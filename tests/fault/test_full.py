@@ -296,6 +296,24 @@ def test_a_value_set_in_an_iteration_that_is_left_out_holds(tmp_path):
         assert file["parameters/n"][:].tolist() == [5] and file["parameters/title"][:].tobytes().rstrip(b"\0") == b"b"
 
 
+def test_what_is_written_once_in_an_iteration_that_itself_has_no_room_is_lost_and_said(tmp_path):
+    variables = BIG + '<variable name="mesh" layout="big" time-varying="false"/>'
+    with Run(tmp_path, config('"drop-iteration"', room=4, variables=variables)) as run:
+        open_gate(run)
+        (rank,) = run.init()
+        assert rank.write("mesh", BYTES, 42).ok
+        for block in range(3):
+            rank.write("big", BYTES, 7, block)
+        assert rank.write("big", BYTES, 7, 3).status == "LEAT_DROPPED"
+        rank.end()
+        assert all_write(run, 1) == ["LEAT_OK"]
+        assert [end.status for end in run.finalize()] == ["LEAT_ERROR_LOST"]
+    assert "1 iteration dropped (0), NOT ALL OF THE DATA IS STORED" in run.log(), run.log()
+    entries = json.loads((run.folder / "run.ledger.json").read_text())["entries"]
+    (why,) = [entry["why"] for entry in entries if entry["variable"] == "mesh" and entry["fate"] != "dropped"]
+    assert "it does not vary in time, and is not written again; iteration 0 was dropped with it: " in why
+
+
 def test_what_is_written_once_is_not_left_out(tmp_path):
     variables = BIG + '<variable name="mesh" layout="big" time-varying="false" store="gate,out"/>'
     with Run(tmp_path, config('"drop-iteration"', room=5, variables=variables)) as run:

@@ -207,7 +207,7 @@ def constants(folder, session, first, seed, ranks=2):
     plugin = start(folder, session, ranks, variables=variables)
     for i in range(first, first + 2):
         blocks = [plugin.block(3, (3,), 10 * i + rank, rank=rank) for rank in range(ranks)]
-        if i == first:
+        if i == first and seed is not None:
             for rank in range(ranks):
                 blocks += [plugin.block(0, (5, 4), seed + rank, rank=rank, position=[3 * rank, 0], **{"global": [6, 4]}),
                            plugin.block(1, (4,), seed + 10 + rank, rank=rank), plugin.block(2, (2 + rank,), seed + 20 + rank, rank=rank)]
@@ -229,6 +229,16 @@ def test_constants_that_are_written_again_are_equal_or_said_to_differ(tmp_path, 
     with h5py.File(tmp_path / "a/run.h5") as file, h5py.File(tmp_path / "b/run.h5") as wanted:
         for name in "abc":
             assert file[name][()].tobytes() == wanted[name][()].tobytes() != kept[name]
+
+
+def test_constants_that_are_cut_off_and_not_written_again_are_named(tmp_path):
+    constants(tmp_path, "one", 0, 50)
+    assert "vary in time" not in constants(tmp_path, "two", 1, None), "they were written before what is cut off"
+    said = constants(tmp_path, "three", 0, None)
+    for name in "abc":
+        assert f"run.h5: {name}, which does not vary in time, was cut off with the iterations from 0 on, and this run has not" in said, said
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert not set("abc") & set(file) and file["iteration"][:].tolist() == [0, 1]
 
 
 def under_strace(folder, session, iterations, strace, **more):

@@ -122,10 +122,15 @@ void OutputFile::take(const leat_run& run) {
     const bool is_last = FileLock::left_by(wanted) == mark_of(run);
     if (find_own_anywhere(run, wanted)) return;
     if (appends(run) && (is_last || !leat_run_is_drained(&run))) return take_to_append(run, wanted);
-    const std::string fresh = leat_run_is_drained(&run) && fs::exists(wanted)
-                                  ? unused_name(of_session(wanted, run)).string()
-                                  : wanted;
-    say_missing(fresh);
+    const bool is_of_others = leat_run_is_drained(&run) && fs::exists(wanted);
+    const std::string fresh = is_of_others ? unused_name(of_session(wanted, run)).string() : wanted;
+    if (is_of_others && appends(run))
+      host_.warn(wanted +
+                 " is of another run, and this one had not gone on in it yet when all of "
+                 "it was killed: what was in memory goes into a new " +
+                 fresh);
+    else
+      say_missing(fresh);
     return take_new(run, fresh);
   }
   appends(run) ? take_to_append(run, wanted) : take_new(run, wanted);

@@ -435,6 +435,7 @@ void Store::close_file(bool with_ledger) {
   const auto all = [text = content()] { return text; };
   name_->look(all);
   settle_masks();
+  warn_of_cut_constants();
   open_->end();
   open_.reset();
   if (!with_ledger && output_.piece()) set_attribute(root_, kFinished, std::int64_t{1});

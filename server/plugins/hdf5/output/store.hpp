@@ -80,7 +80,8 @@ class Store {
   void expect_others(std::int64_t first);
   void begin_to_append(std::int64_t iteration, const leat_iteration_data* data);
   hsize_t keep_rows_before(std::int64_t first, const leat_iteration_data* data);
-  void cut(StoredRows* stored, std::int64_t first);
+  void cut(hid_t file, StoredRows* stored, std::int64_t first);
+  void warn_of_cut_constants() const;
   void go_on_in_old(std::int64_t first);
   void finish_draft(const std::string& path);
   bool leave_out_known_constants(std::vector<SoundBlocks>* all) const;
@@ -128,7 +129,8 @@ class Store {
   bool awaits_first_ = false;                 // the file is an earlier run's, and not open yet
   std::optional<AppendAgreement> agreement_;  // of several servers that do so
   std::optional<std::int64_t> first_;         // iteration of this run in it
-  std::size_t unplaced_ = 0;                  // meshes whose place is yet to be said
+  std::vector<std::string> cut_constants_;  // that the earlier run had, in iterations that are gone
+  std::size_t unplaced_ = 0;                // meshes whose place is yet to be said
 };
 
 }  // namespace leat::hdf5

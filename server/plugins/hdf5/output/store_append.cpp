@@ -162,11 +162,11 @@ hsize_t Store::keep_rows_before(std::int64_t first, const leat_iteration_data* d
   const bool all_kept = kept == static_cast<std::ptrdiff_t>(rows.size()) &&
                         std::all_of(products.begin(), products.end(), is_kept);
   // One that has nothing has said already what its rows are called.
-  if (!all_kept || rows.empty()) cut(&stored, first);
+  if (!all_kept || rows.empty()) cut(file, &stored, first);
   return rows.size() - static_cast<std::size_t>(kept);
 }
 
-void Store::cut(StoredRows* stored, std::int64_t first) {
+void Store::cut(hid_t file, StoredRows* stored, std::int64_t first) {
   const HostOfDraft host(host_);
   const std::string path = draft_of(output_.path()).path();
   Store draft(run_, host.host(),
@@ -183,9 +183,27 @@ void Store::cut(StoredRows* stored, std::int64_t first) {
       draft.iteration(stored->at(static_cast<hsize_t>(row - rows.begin()))->data);
     for (const auto& made : stored->products(number)) draft.results(made->set);
   }
+  for (std::uint64_t i = 0; i < run_.variable_count; ++i) {
+    const leat_variable& variable = *leat_variable_at(&run_, i);
+    if (!variable.time_varying && is_dataset(file, variable.name) &&
+        !is_dataset(draft.root_, variable.name))
+      cut_constants_.emplace_back(variable.name);
+  }
   set_attribute(draft.root_, "history", stored->history());
   if (!output_.view().empty()) set_attribute(draft.root_, kStarted, stored->started());
   draft.finish_draft(output_.path());
+}
+
+// They were written in an iteration that was cut off.
+void Store::warn_of_cut_constants() const {
+  for (const std::string& name : cut_constants_) {
+    if (is_dataset(root_, name)) continue;
+    host_.warn(output_.path() + ": " + name +
+               ", which does not vary in time, was cut off with the iterations from " +
+               std::to_string(*first_) +
+               " on, and this run has not written it again: it is not in the file. A run that "
+               "goes on there has to write it");
+  }
 }
 
 // It is on the disk as a whole before it has a name, as the option durability says.
