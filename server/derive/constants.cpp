@@ -18,6 +18,21 @@ bool goes_by_number(const model::Store& store) {
   return !store.due && !store.period && !store.awaits_event && !model::is_checkpoint(store);
 }
 
+// Of the two slots what does not vary in time needs one. This one has a number where it came from the run before.
+constexpr int kOfRunBefore = 1;
+
+// Of the whole array, without ghosts.
+bool has_cells_of(const Block& a, const Block& b, const model::Layout& layout) {
+  bool has_some = a.level == b.level;
+  for (std::size_t d = 0; d < layout.dimensions.size(); ++d) {
+    const model::Dimension& each = layout.dimensions[d];
+    const std::int64_t ghosts = each.ghost_low + each.ghost_high;
+    const auto end = [&](const Block& of) { return of.position[d] + of.extent[d] - ghosts; };
+    has_some = has_some && a.position[d] < end(b) && b.position[d] < end(a);
+  }
+  return has_some;
+}
+
 bool is_late(const model::Store& store) { return !goes_by_number(store) || store.every > 1; }
 
 }  // namespace
@@ -74,12 +89,27 @@ void Constants::take(const Iteration& iteration, Sums* sums,
            block.bytes});
       continue;
     }
+    forget_replaced(block, *sum, sums);
     SumSlot& slot = (*sum)->head().slots[0];
     slot.number.store(0);
     slot.had.clear();
+    (*sum)->head().slots[kOfRunBefore].number.store(0);
     std::copy_n(static_cast<const char*>(block.data), block.bytes,
                 reinterpret_cast<char*>((*sum)->array(0, 0)));
     slot.number.store(iteration.number + 1);
+  }
+}
+
+// What the run before had with other ranks or blocks, where this one has said it anew.
+void Constants::forget_replaced(const Block& block, Sum* own, Sums* sums) const {
+  const model::Layout& layout = layout_of(block.variable);
+  for (Sum* const each : sums->all_of(block.variable)) {
+    if (each == own || each->head().slots[kOfRunBefore].number.load() == 0) continue;
+    const Block old = each->as_block();
+    const bool is_replaced = old.has_position && block.has_position
+                                 ? has_cells_of(old, block, layout)
+                                 : old.rank == block.rank;
+    if (is_replaced) each->head().slots[0].number.store(0);
   }
 }
 
@@ -112,8 +142,13 @@ std::vector<Block> Constants::blocks_of(const std::set<std::uint32_t>& variables
 
 void Constants::begin_anew(Sums* sums) const {
   sums->took().clear();
-  for (const std::uint32_t each : for_stores_)
-    for (const Sum* const sum : sums->all_of(each)) sum->head().slots[0].had.clear();
+  for (std::uint32_t each = 0; each < model_.variables.size(); ++each) {
+    if (model_.variables[each].time_varying) continue;
+    for (const Sum* const sum : sums->all_of(each)) {
+      sum->head().slots[0].had.clear();
+      sum->head().slots[kOfRunBefore].number.store(1);
+    }
+  }
 }
 
 std::vector<Finding> Constants::not_had(Sums* sums) const {

@@ -41,6 +41,7 @@ class Constants {
   bool is_needed(const Block& block, const Iteration& iteration) const;
   std::vector<Block> blocks_of(const std::set<std::uint32_t>& variables, Sums* sums) const;
   Result<Sum*> room_for(const Block& block, Sums* sums) const;
+  void forget_replaced(const Block& block, Sum* own, Sums* sums) const;
 
   const model::Model& model_;
   std::set<std::uint32_t> for_others_, for_stores_, for_scripts_;

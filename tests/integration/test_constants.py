@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is written once, time-varying="false", is stored in whichever iteration it was written, whatever a store's `every` says."""
+import contextlib
 import json
 import os
 import pathlib
@@ -49,6 +50,12 @@ def expect(path, rows, ranks=2):
             assert same_bits(file["a"][:].reshape(-1, 5), wanted)
 
 
+def rows_in(path):
+    with contextlib.suppress(OSError, KeyError, RuntimeError), h5py.File(path) as file:  # a commit may fall in the midst of it
+        return file["iteration"][:].tolist()
+    return []
+
+
 def go(run, call, before=True, last=LAST, killed=()):
     ranks = run.init()
     if before:
@@ -81,6 +88,24 @@ def test_a_server_that_is_killed_meanwhile_changes_nothing(tmp_path, killed):
     with Run(tmp_path, xml(DATA, store=store()), ranks=2) as run:
         go(run, "begin", killed=killed)
     expect(tmp_path / "run.h5", [10, 20, 30])
+
+
+def test_who_removes_the_file_that_they_are_kept_in_is_told_by_the_next_server(tmp_path):
+    with Run(tmp_path, xml(DATA, store=store()), ranks=2) as run:
+        ranks = run.init()
+        for rank in ranks:
+            rank.must("begin", FIRST)
+        write_constants(ranks)
+        for number in range(FIRST, 21):
+            step(ranks, number)
+        wait_until(lambda: rows_in(tmp_path / "run.h5") == [10, 20], "iteration 20, and that all before it are done")
+        (sums,) = pathlib.Path("/dev/shm").glob(f"*{run.session}*.sums")
+        sums.unlink()
+        os.kill(run.server(), signal.SIGKILL)
+        for number in range(21, 25):
+            step(ranks, number)
+        run.finish()
+        assert "sums, in which the server before this one kept" in run.log() and "is gone: " in run.log(), run.log()
 
 
 def test_where_no_iteration_is_taken_behind_them_it_is_said(tmp_path):
@@ -388,3 +413,52 @@ def test_coordinates_that_the_file_has_are_not_missed_in_a_run_that_goes_on(tmp_
             assert rank.write("a", 40, first).ok
             run.finish()
             assert "never written" not in run.log(), run.log()
+
+
+PARTS = """<parameter name="n,i0" type="int"/><layout name="cells" type="int" dimensions="n" global="12" position="i0" names="x"/>
+<group name="checkpoint" keep="2"><variable name="a" layout="cells"/></group><variable name="c" layout="cells" time-varying="false"/>
+<variable name="product" expr="c - c + 'checkpoint/a'"/><variable name="total" expr="c - c + 'checkpoint/a'" reduce="sum"/>"""
+SPLIT = '<store name="out" type="hdf5" append="true" split="10"/>'
+
+
+def in_parts(folder, count, first, last, seed, blocks=1):
+    """All that is written, by iteration, and the constant."""
+    with Run(folder, xml(PARTS.replace('type="int" dim', f'type="int" blocks="{blocks}" dim'), store=SPLIT), ranks=count) as run:
+        ranks = run.init()
+        each = 12 // count // blocks
+        for rank in ranks:
+            rank.must("set_int", "n", each)
+            rank.must("set_int", "i0", blocks * each * rank.number)
+            rank.must("restart_step")
+        parts = [(rank, block) for rank in ranks for block in range(blocks)]
+        for rank, block in parts:
+            if block:
+                rank.must("set_position", "c", block, each * (blocks * rank.number + block))
+                rank.must("set_position", "checkpoint/a", block, each * (blocks * rank.number + block))
+            assert rank.write("c", 4 * each, seed + 10 * rank.number + block, block).ok
+        for number in range(first, last + 1):
+            for rank, block in parts:
+                assert rank.write("checkpoint/a", 4 * each, 100 * number + 10 * rank.number + block, block).ok
+            for rank in ranks:
+                rank.end()
+        run.finish()
+        assert "not made" not in run.log(), run.log()
+
+    def array(seed):
+        return np.concatenate([data(each, "<i4", seed + 10 * rank.number + block) for rank, block in parts])
+    return {number: array(100 * number) for number in range(first, last + 1)}, array(seed)
+
+
+@pytest.mark.parametrize("before, after", [((4, 1), (3, 1)), ((3, 1), (4, 1)), ((1, 4), (1, 2)), ((2, 2), (4, 1))])
+def test_a_run_with_other_ranks_or_blocks_has_its_own(tmp_path, before, after):
+    """What the run before had of other parts is in nothing that this one makes, nor in the file that it begins."""
+    wanted, _ = in_parts(tmp_path, before[0], 0, 5, 5000, before[1])
+    more, constant = in_parts(tmp_path, after[0], 6, 13, 7000, after[1])
+    wanted.update(more)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == list(range(14))
+        assert all(same_bits(file["product"][number].astype("<i4"), wanted[number]) for number in wanted)
+        assert file["total"][:].tolist() == [float(wanted[number].sum(dtype="i8")) for number in wanted]
+    (newest,) = tmp_path.glob("run.parts/*/rank000000.000001.h5")
+    with h5py.File(newest) as file:
+        assert same_bits(file["c"][:], constant)

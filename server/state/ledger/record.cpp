@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -63,7 +64,8 @@ void Record::settled(PipelineResult& result) {
 
 void Record::report(const BlockProblem& problem, std::int64_t iteration) {
   const std::string& name = run_.model.variables[problem.variable].name;
-  clients_.complain(problem.client,
+  // Of what the run before had of more ranks there is none.
+  clients_.complain(std::min<std::uint32_t>(problem.client, clients_.size() - 1),
                     fmt::format("\"{}\" of iteration {}: {}", name, iteration, problem.what));
   ledger_.write_failed(problem.rank, problem.variable, iteration, problem.what, problem.bytes);
 }

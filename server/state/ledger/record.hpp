@@ -43,6 +43,8 @@ class Record {
 
   /// An iteration, or what a script made, has been through the stores.
   void settled(PipelineResult& result);
+  /// Warnings, of which each is said once.
+  void report(const std::vector<Finding>& findings);
   /// How scripts fare, as soon as something went wrong, so that it outlives this server; `trouble`
   /// grows with that.
   void scripts_fared(std::uint64_t trouble,
@@ -61,7 +63,6 @@ class Record {
 
  private:
   void report(const BlockProblem& problem, std::int64_t iteration);
-  void report(const std::vector<Finding>& findings);
   void note_loss(const std::string& line);
 
   const Run& run_;
