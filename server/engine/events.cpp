@@ -112,9 +112,9 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
       session_.memory.sealed(index, event);
       return overflow_.serve();
     case EventKind::set_integer:
-      return session_.parameters.set(index, event.subject, static_cast<std::int64_t>(event.token));
+      return on_value(index, event.subject, static_cast<std::int64_t>(event.token));
     case EventKind::set_real:
-      return session_.parameters.set(index, event.subject, std::bit_cast<double>(event.token));
+      return on_value(index, event.subject, std::bit_cast<double>(event.token));
     case EventKind::set_text:
       return on_text(index, event);
     case EventKind::lost:
@@ -259,12 +259,17 @@ void Events::on_text(std::uint32_t index, const shm::Event& event) {
   if (lease == 0) return;
   constexpr std::uint64_t kHead = sizeof(shm::BlockHeader);  // ahead of the text, as of any block
   if (event.bytes >= kHead) {
-    session_.parameters.set(
-        index, event.subject,
-        std::string(session_.run.segment.at<char>(event.offset + kHead), event.bytes - kHead));
+    on_value(index, event.subject,
+             std::string(session_.run.segment.at<char>(event.offset + kHead), event.bytes - kHead));
   }
   session_.memory.leases().block_came(index, lease, event.bytes);
   session_.memory.regions().block_released(index, lease);
+}
+
+void Events::on_value(std::uint32_t index, std::uint32_t parameter, ParameterValue value) {
+  const std::optional<Finding> differing = session_.parameters.set(
+      index, session_.iterations.current(index), parameter, std::move(value));
+  if (differing) session_.record.report({*differing});
 }
 
 void Events::on_signal(std::uint32_t index, const shm::Event& event) {

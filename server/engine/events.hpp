@@ -39,6 +39,7 @@ class Events {
   void on_start_at(std::uint32_t index, const shm::Event& event);
   void on_lease_request(std::uint32_t index, const shm::Event& event);
   void on_text(std::uint32_t index, const shm::Event& event);
+  void on_value(std::uint32_t index, std::uint32_t parameter, ParameterValue value);
   void on_lost(std::uint32_t index, const shm::Event& event);
   void on_forgo(std::uint32_t index, const shm::Event& event);
   void on_signal(std::uint32_t index, const shm::Event& event);

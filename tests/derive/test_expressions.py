@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables with expr="...", compared with what NumPy makes of the same arrays."""
+import json
+import re
+
 import h5py
 import numpy as np
 import pytest
 from arrays_run import write_arrays
 from derived_run import NX, NY, by_rank, fields, run, stored, text
-from leat_run import same_bits, xml
+from leat_run import Run, same_bits, xml
 
 EXPRESSIONS = {  # bit for bit what NumPy has: sums, products, quotients and roots are exact to the last bit in both
     "u": lambda u, v, n: u,
@@ -172,3 +175,23 @@ def test_bits_of_the_mantissa_are_rounded(tmp_path, store_type, bits):
     assert np.array_equal(np.isnan(found), np.isnan(whole["u"])) and np.array_equal(np.isinf(found), np.isinf(whole["u"]))
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["a"].attrs["comment"] == f"rounded to {bits} bits of the mantissa".encode()
+
+
+def test_a_parameter_that_ranks_have_set_differently_is_warned_of_once(tmp_path):
+    made = ('<parameter name="j0,m,other" type="int"/><layout name="row" type="int" dimensions="4"/><variable name="a" layout="row"/>'
+            '<variable name="d" expr="a + j0"/><variable name="e" expr="a*m"/>')
+    with Run(tmp_path, xml(made), ranks=2) as run:
+        ranks = run.init()
+        for number in range(3):
+            for rank in ranks:
+                rank.must("set_int", "j0", 6 * rank.number)
+                rank.must("set_int", "other", rank.number)
+                rank.must("set_int", "m", number)  # the same in each iteration
+                assert rank.write("a", 16, 1).ok
+                rank.end()
+        run.finish()
+        log = run.log()
+    said = set(re.findall(r'ranks have set the parameter "(\w+)" differently \((.*?)\), and "d" \(run.xml', log))
+    assert said <= {("j0", "0 on rank 0, 6 on rank 1"), ("j0", "6 on rank 1, 0 on rank 0")} and len(said) == 1, log
+    (warning,) = json.loads((tmp_path / "run.ledger.json").read_text())["warnings"]
+    assert warning["what"] == "parameters" and warning["variable"] == "d"

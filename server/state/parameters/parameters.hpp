@@ -12,6 +12,7 @@
 #include "server/state/clients/clients.hpp"
 #include "server/state/iterations/iteration.hpp"
 #include "server/state/journal/session_journal.hpp"
+#include "server/state/parameters/differing.hpp"
 #include "server/state/parameters/steering.hpp"
 #include "server/state/run.hpp"
 
@@ -57,13 +58,17 @@ class Parameters {
  public:
   Parameters(const Run& run, Clients& clients, SessionJournal& journal);
 
-  /// A rank has set one.
-  void set(std::uint32_t client, std::uint32_t parameter, ParameterValue value);
+  /// A rank has set one in its iteration. Where another one has set it otherwise, and all get one value: that.
+  std::optional<Finding> set(std::uint32_t client, std::int64_t iteration, std::uint32_t parameter,
+                             ParameterValue value);
   /// By the node's first rank.
   void iteration_ended(std::int64_t iteration);
   /// Of this iteration, as the first rank had them.
   std::vector<ParameterValue> at(std::int64_t iteration) const { return log_.at(iteration); }
-  void forget(std::int64_t iteration) { log_.forget(iteration); }
+  void forget(std::int64_t iteration) {
+    log_.forget(iteration);
+    differing_.forget(iteration);
+  }
   /// `iteration`: the one it was in; no value holds from that one or an earlier one on.
   void client_gone(std::uint32_t client, std::int64_t iteration) {
     steering_.client_gone(client, iteration);
@@ -93,6 +98,7 @@ class Parameters {
   SessionJournal& journal_;
   Steering steering_;
   ParameterLog log_;
+  DifferingParameters differing_;
 };
 
 }  // namespace leat::server

@@ -20,16 +20,10 @@ constexpr std::int64_t kFirstLead = 1, kLastLead = 128;
 // What a healthy client cannot reach; with a lead added it does not overflow.
 constexpr std::int64_t kMostIterations = std::int64_t{1} << 62;
 
-std::string text_of(double value) {
+std::string digits_of(double value) {
   char text[32];
   const std::to_chars_result end = std::to_chars(text, text + sizeof text, value);
   return std::string(text, end.ptr);
-}
-
-std::string text_of(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return text_of(*real);
-  return std::string(as_text(value));
 }
 
 shm::SteeredValue slot_value(const Value& value, Kind kind) {
@@ -96,6 +90,12 @@ std::string why_wrong_type(const model::Parameter& parameter, const Value& value
 }
 
 }  // namespace
+
+std::string text_of(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return digits_of(*real);
+  return std::string(as_text(value));
+}
 
 Steering::Steering(const model::Model& model, const shm::Segment& segment)
     : model_(model), segment_(segment), writer_(segment) {

@@ -29,6 +29,9 @@ struct AuditEntry {
   bool simulation_sets_it = false;
 };
 
+/// A number, or a text as it is.
+std::string text_of(const ParameterValue& value);
+
 class Steering {
  public:
   using Value = ParameterValue;  ///< that is set

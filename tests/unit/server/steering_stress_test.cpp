@@ -30,7 +30,7 @@ constexpr std::int64_t kTooLong = 60'000'000'000;
 constexpr unsigned kMostSeconds = 300;  // of a process, whatever becomes of the test
 
 // The n-th value that is set, as each kind of parameter; texts show a mixture of two.
-std::string text_of(std::int64_t n) {
+std::string numbered(std::int64_t n) {
   std::string text;
   while (text.size() < static_cast<std::size_t>(n % 200)) text += std::to_string(n) + ",";
   return text + std::to_string(n);
@@ -39,7 +39,7 @@ std::string text_of(std::int64_t n) {
 Steering::Value value_of(std::uint32_t parameter, std::int64_t n) {
   if (parameter == kCount) return n;
   if (parameter == kStep) return static_cast<double>(n) / 2;
-  return text_of(n);
+  return numbered(n);
 }
 
 // The n of a value; -1 when it is none that was set.
@@ -48,7 +48,7 @@ std::int64_t number_of(std::uint32_t parameter, const shm::SteeredValue& value) 
   if (parameter == kStep) return static_cast<std::int64_t>(2 * value.real());
   const std::string text(value.text());
   const std::int64_t n = std::atoll(text.c_str());
-  return text == text_of(n) ? n : -1;
+  return text == numbered(n) ? n : -1;
 }
 
 struct Seen {

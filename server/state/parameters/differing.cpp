@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/state/parameters/differing.hpp"
+
+#include <fmt/core.h>
+
+#include <string>
+
+#include "server/state/parameters/steering.hpp"
+
+namespace leat::server {
+
+DifferingParameters::DifferingParameters(const model::Model& model) : model_(model) {
+  std::uint32_t number = 0;
+  const auto use = [&](std::uint32_t parameter) { used_.try_emplace(parameter, number); };
+  const auto use_all = [&](const std::optional<model::Expression>& index) {
+    if (!index) return;
+    for (const ExpressionOp& each : index->program)
+      if (each.kind == ExpressionOp::parameter) use(static_cast<std::uint32_t>(each.index));
+  };
+  for (; number < model.variables.size(); ++number) {
+    const model::Variable& variable = model.variables[number];
+    if (!variable.derived) continue;
+    for (const model::Derived::Input& each : variable.derived->inputs)
+      if (each.is_parameter) use(each.number);
+    for (const model::Selected& each : variable.derived->selection) {
+      use_all(each.first_of);
+      use_all(each.end_of);
+      if (each.place && each.place->parameter) use(*each.place->parameter);
+    }
+  }
+}
+
+std::optional<Finding> DifferingParameters::note(std::int64_t iteration, std::int32_t rank,
+                                                 std::uint32_t parameter,
+                                                 const ParameterValue& value) {
+  const auto used = used_.find(parameter);
+  if (used == used_.end()) return std::nullopt;
+  const auto [found, is_new] = first_.try_emplace({iteration, parameter}, Set{rank, value});
+  Set& first = found->second;
+  if (first.rank == rank) first.value = value;
+  if (is_new || first.rank == rank || first.value == value) return std::nullopt;
+  const model::Variable& variable = model_.variables[used->second];
+  Finding finding{
+      "parameters", used->second, iteration,
+      fmt::format("ranks have set the parameter \"{0}\" differently ({1} on rank {2}, {3} on rank "
+                  "{4}), and \"{5}\" ({6}:{7}) is made with it: each server takes the value of its "
+                  "lowest rank for all; give \"{5}\" a parameter that is the same on all ranks",
+                  model_.parameters[parameter].name, text_of(first.value), first.rank,
+                  text_of(value), rank, variable.name, variable.where.file, variable.where.line)};
+  used_.erase(used);
+  return finding;
+}
+
+void DifferingParameters::forget(std::int64_t iteration) {
+  first_.erase(first_.begin(), first_.lower_bound({iteration + 1, 0}));
+}
+
+}  // namespace leat::server
