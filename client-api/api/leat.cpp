@@ -135,6 +135,12 @@ leat_status guarded(const char* function, Body body) noexcept {
   }
 }
 
+// Switched off it fills nothing, and says so.
+template <class Body>
+leat_status guarded_read(const char* function, Body body) noexcept {
+  return is_switched_off() ? LEAT_UNWANTED : guarded(function, body);
+}
+
 // For calls that are made around others, by any thread and whether there is a session or not: nothing is done for threads
 // that have not opened it, and they do not wait.
 template <class Body>
@@ -471,27 +477,27 @@ LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat
 }
 
 LEAT_API leat_status leat_read(const char* variable, void* data) {
-  return guarded(__func__, [&](Session& session, Call& call) {
+  return guarded_read(__func__, [&](Session& session, Call& call) {
     return session.checkpoints().read(call, variable, 0, data);
   });
 }
 
 LEAT_API leat_status leat_read_block(const char* variable, uint32_t block, void* data) {
-  return guarded(__func__, [&](Session& session, Call& call) {
+  return guarded_read(__func__, [&](Session& session, Call& call) {
     return session.checkpoints().read(call, variable, block, data);
   });
 }
 
 LEAT_API leat_status leat_read_typed(const char* variable, uint32_t block, void* data,
                                      int32_t type) {
-  return guarded("leat_read", [&](Session& session, Call& call) {
+  return guarded_read("leat_read", [&](Session& session, Call& call) {
     return session.checkpoints().read(call, variable, block, data, type);
   });
 }
 
 LEAT_API leat_status leat_read_array(const char* variable, uint32_t block,
                                      const leat_array* array) {
-  return guarded("leat_read", [&](Session& session, Call& call) {
+  return guarded_read("leat_read", [&](Session& session, Call& call) {
     return session.checkpoints().read_array(call, variable, block, array);
   });
 }

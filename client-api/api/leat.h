@@ -30,8 +30,8 @@
  *  7. No call uses MPI. The calls may be made from a process of any rank in any order; only leat_end_iteration must be
  *     called equally often on all ranks of a node.
  *  8. With LEAT=off in the environment, or linked with libleat_stub, every call returns LEAT_OK and does nothing, except
- *     that leat_wanted returns LEAT_UNWANTED, and that leat_alloc gives memory to compute in: private memory with room for
- *     any block, since nobody reads the XML then. The allocation of Fortran, C++ and Python, which would have to
+ *     that leat_wanted and leat_read return LEAT_UNWANTED, and that leat_alloc gives memory to compute in: private memory with room
+ *     for any block, since nobody reads the XML then. The allocation of Fortran, C++ and Python, which would have to
  *     know the shape, gives none and returns LEAT_UNWANTED: check for that. What leat_get_... would fill
  *     stays as it is.
  *  9. After fork() the child must not call Leat.
@@ -190,8 +190,9 @@ LEAT_API leat_status leat_restart_step(int64_t* iteration);
  * the whole. Ghost cells get what their owners wrote; those outside of the global array stay as they are. A variable
  * without a global array is read by the rank that wrote it, in a run of as many ranks. Each rank reads what it needs, checks
  * it against its checksum, and takes less than 512 KiB of memory for that. leat_read and leat_read_block check types as leat_write does.
- * Errors: STATE when there is no checkpoint; UNKNOWN_NAME (with the nearest name); TYPE and SHAPE, with what was written and what is
- * wanted; SYSTEM when a file is damaged or gone. The message says whether the array is as it was or filled in part. */
+ * With LEAT=off: LEAT_UNWANTED, and the array stays as it is. Errors: STATE when there is no checkpoint; UNKNOWN_NAME (with the
+ * nearest name); TYPE and SHAPE, with what was written and what is wanted; SYSTEM when a file is damaged or gone. The message says
+ * whether the array is as it was or filled in part. */
 LEAT_API leat_status leat_read(const char* variable, void* data);
 LEAT_API leat_status leat_read_block(const char* variable, uint32_t block, void* data);
 /* leat_read_block of an array whose elements are of this leat_type, or of a type that is not known: 0. */

@@ -360,11 +360,11 @@ leat_status leat_set_position(const char* variable, uint32_t block, const int64_
 leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level, const leat_list* position) { return LEAT_OK; }
 leat_status leat_set_level(const char* mesh, uint32_t block, int32_t level, const int64_t* position) { return LEAT_OK; }
 leat_status leat_restart_step(int64_t* iteration) { return LEAT_OK; }
-leat_status leat_read_array(const char* variable, uint32_t block, const leat_array* array) { return LEAT_OK; }
-leat_status leat_read_arrays(const char* variables, const leat_array* arrays, int32_t count) { return LEAT_OK; }
-leat_status leat_read(const char* variable, void* data) { return LEAT_OK; }
-leat_status leat_read_block(const char* variable, uint32_t block, void* data) { return LEAT_OK; }
-leat_status leat_read_typed(const char* variable, uint32_t block, void* data, int32_t type) { return LEAT_OK; }
+leat_status leat_read_array(const char* variable, uint32_t block, const leat_array* array) { return LEAT_UNWANTED; }
+leat_status leat_read_arrays(const char* variables, const leat_array* arrays, int32_t count) { return LEAT_UNWANTED; }
+leat_status leat_read(const char* variable, void* data) { return LEAT_UNWANTED; }
+leat_status leat_read_block(const char* variable, uint32_t block, void* data) { return LEAT_UNWANTED; }
+leat_status leat_read_typed(const char* variable, uint32_t block, void* data, int32_t type) { return LEAT_UNWANTED; }
 leat_status leat_end_iteration(void) { return LEAT_OK; }
 leat_status leat_start_at(int64_t iteration) { return LEAT_OK; }
 leat_status leat_begin_iteration(int64_t iteration) { return LEAT_OK; }

@@ -249,9 +249,8 @@ Status Session::begin_iteration(const Call& call, std::int64_t iteration) {
   }
   const std::string begins = "iteration " + std::to_string(iteration) + " cannot begin: ";
   if (iteration < current)
-    return refuse_number(call, begins + "this rank has ended iteration " +
-                                   std::to_string(current - 1) +
-                                   ", and numbers only grow; nothing is changed");
+    return refuse_number(call, begins + "this rank is in iteration " + std::to_string(current) +
+                                   " already, and numbers only grow; nothing is changed");
   if (has_anything() && has_chosen_first())
     return refuse_number(
         call, begins + "this rank has written or signalled in iteration " +

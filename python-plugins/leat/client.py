@@ -109,13 +109,14 @@ def write_any(name, data):
 
 
 def read(variable, array, block=0):
-    """Fills a NumPy array, any slice or view of one, with what the checkpoint has of it: after restart_step(), with any number of ranks."""
-    _check(_core.read(variable, array, block, str(array.dtype)))
+    """Fills a NumPy array, any slice or view of one, with what the checkpoint has of it: after restart_step(), with any number of ranks.
+    False with LEAT=off: it stays as it is."""
+    return _check(_core.read(variable, array, block, str(array.dtype))) != _core.UNWANTED
 
 
 def read_all(variables, *arrays):
-    """Fills several NumPy arrays, as read_all("u,v,w", u, v, w): each as read() does."""
-    _check(_core.with_arrays(False, variables, arrays, [str(each.dtype) for each in arrays]))
+    """Fills several NumPy arrays, as read_all("u,v,w", u, v, w): each as read() does, which says what False is."""
+    return _check(_core.with_arrays(False, variables, arrays, [str(each.dtype) for each in arrays])) != _core.UNWANTED
 
 
 def alloc(variable, block=0):

@@ -366,6 +366,10 @@ static int without_server(void) {
   EXPECT(leat_get_string("s", text, sizeof text, &needed), LEAT_OK);
   EXPECT_TRUE(whole == 77 && real == 7.5 && strcmp(text, "mine") == 0 && needed == 0);
   EXPECT(leat_wanted("anything"), LEAT_UNWANTED);
+  EXPECT(leat_read("anything", &real), LEAT_UNWANTED);
+  EXPECT(leat_read_block("anything", 1, &real), LEAT_UNWANTED);
+  EXPECT((leat_read)("anything", &real), LEAT_UNWANTED);
+  EXPECT_TRUE(real == 7.5);
   EXPECT(leat_signal("anything"), LEAT_OK);
   EXPECT(leat_idle_begin("anywhere"), LEAT_OK);
   EXPECT(leat_idle_end(), LEAT_OK);

@@ -79,7 +79,7 @@ def test_a_number_that_cannot_be_is_refused_and_nothing_is_lost(tmp_path):
         step(rank, 10)
         for number in (10, 3, 0):
             refused = rank.call("begin", number)
-            assert refused.status == "LEAT_ERROR_STATE" and "has ended iteration 10" in refused.error and "only grow" in refused.error
+            assert refused.status == "LEAT_ERROR_STATE" and "is in iteration 11 already" in refused.error and "only grow" in refused.error
         rank.must("iteration", 11)
         rank.must("begin", 20)
         rank.must("set_double", "p", 20 / 3)
