@@ -4,9 +4,11 @@ nothing waits for it without end."""
 import os
 import signal
 import threading
+import time
 
-from catalyst_run import BOX, draw, errors_in, image
+from catalyst_run import BOX, config, draw, errors_in, image
 from control_run import wait_until
+from nodes_run import NodesRun
 from test_of_run import slabs
 from test_scripts import put
 
@@ -30,7 +32,7 @@ def found(folder, number):
     return paths[0] if paths else None
 
 
-def drawn(folder, after, code=PIPE, attributes="", timeout="4s"):
+def drawn(folder, after, code=PIPE, attributes="", timeout="8s"):
     """The log of a run of two nodes; after(run, iteration) once the picture of each iteration is there."""
     put(folder, code)
     return draw(folder, BOX, slabs(COUNT), folder / "pipe.py", parameters={"ranks": 4}, nodes=2, after=after, timeout=timeout,
@@ -92,7 +94,8 @@ def test_a_server_that_is_killed_is_there_again_when_its_successor_is(tmp_path):
             await_picture(tmp_path, iteration)
         if iteration == 1:
             os.kill(run.server_of(1), signal.SIGKILL)
-    log = drawn(tmp_path, kill)
+            time.sleep(0.2)  # a rank looks for it at most every 100 ms, and starts the next one then: not while it waits for a picture
+    log = drawn(tmp_path, kill, timeout="20s")  # a third of it without a word is death, and its successor has to start first
     last = image(found(tmp_path, COUNT - 1))
     assert min(halves(last)) > 0.2 and not is_note(last).any(), log
 
@@ -139,6 +142,23 @@ def test_a_rank_that_is_late_costs_the_pictures_of_its_iteration(tmp_path):
     threads[0].join()
     assert "TimeoutError" in errors_in(log, "pipe", 2) and found(tmp_path, 2) is None, log
     assert min(halves(image(found(tmp_path, 4)))) > 0.2
+
+
+def test_a_server_that_has_not_met_the_others_says_so_in_its_pictures(tmp_path):
+    put(tmp_path, PIPE)
+    box = BOX.replace('type="int" value="1"', 'type="int" value="2"')
+    with NodesRun(tmp_path, config(box, tmp_path / "pipe.py", attributes='scope="run"', timeout="3s"), [[0], [1]]) as run:
+        alone = run.ranks[0]
+        alone.must("init_ranks", run.config, run.session, 0, 2, 0, 1)
+        alone.must("set_position", "temperature", 0, "0,0,0")
+        for i in range(2):
+            assert alone.write("temperature", 8 * 8 * 16 * 16, i).ok
+            alone.end()
+        alone.call("finalize")
+        log = run.log()
+        del run.all_runtimes[1:]  # nobody was there
+    assert log.count("its pictures are drawn without their data") == 1, log
+    assert is_note(image(found(tmp_path, 1)))[270:].sum() > 100, "the words"
 
 
 HANGS = PIPE + "def catalyst_execute(info):\n    while info.timestep == 1: pass\n"

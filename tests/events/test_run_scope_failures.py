@@ -321,7 +321,7 @@ def test_a_server_that_is_stopped_at_its_start_takes_no_events_from_the_others(t
 
 def test_servers_of_which_one_comes_after_the_other_has_given_up_go_on_each_by_itself(tmp_path):
     events = '<event name="x" plugin="ear" scope="run"/>'
-    with nodes(tmp_path, events=events, timeout="2s") as run:
+    with nodes(tmp_path, events=events, timeout="5s") as run:  # the server gives up a little earlier than its ranks
         init_node(run, 0)
         for i in range(3):
             step(run.ranks[:2], i, [(0, "x"), (1, "x")])

@@ -51,7 +51,14 @@ class CatalystScript(ForeignScript):
         if self.scope == "run" and context.servers > 1:
             self._draw_run(iteration, context)
         else:
-            self._draw(iteration, lambda: iteration)
+            self._draw(iteration, lambda: self._alone(iteration, context))
+
+    def _alone(self, iteration, context):
+        """Of a server that has not met the others of the run, and is all servers that it knows of."""
+        if self.scope == "run" and not context._services.has_all_ranks:
+            self._pipeline.note = "without the data of other servers"
+            self._say("this server goes on without the other servers of the run: its pictures are drawn without their data")
+        return iteration
 
     def _draw_run(self, iteration, context):
         self.said_missing = True  # here it is said otherwise
