@@ -12,12 +12,12 @@ from nodes_run import NodesRun
 RANK = pathlib.Path(__file__).parent / "arrays_rank.py"
 
 
-def write_arrays(folder, text, by_rank, after=None, nodes=1):
+def write_arrays(folder, text, by_rank, after=None, nodes=1, make=NodesRun):
     """by_rank: for each rank {(variable, iteration): array}; see arrays_rank.py for more. after(run, iteration) is called when all
     ranks have ended one, and returns those of run.processes that it has killed.
-    nodes: the ranks are divided among so many. Returns the log."""
+    nodes: the ranks are divided among so many; make(folder, text, nodes) is that run. Returns the log."""
     each = len(by_rank) // nodes
-    run = NodesRun(folder, text, [[] for _ in range(nodes)]) if nodes > 1 else Run(folder, text, ranks=0)
+    run = make(folder, text, [[] for _ in range(nodes)]) if nodes > 1 else Run(folder, text, ranks=0)
     run.processes = ranks = []
     for number, arrays in enumerate(by_rank):
         file = run.folder / f"rank{number}.npz"
