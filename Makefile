@@ -10,6 +10,9 @@ UNITY ?= ON
 PYTHON = $$(tools/find_python pytest h5py numpy)
 SANITIZED = shm_stress_test steering_stress_test
 
+# Where all is configured it stays so.
+only = $(if $(shell grep -sx LEAT_ONLY:STRING= build/CMakeCache.txt),,-DLEAT_ONLY=$(1))
+
 FUZZ_SECONDS ?= 60
 
 FUZZED = xml expression events frames turns control messages hello tls
@@ -38,11 +41,12 @@ help:
 ## make installcheck    installs the Debian packages into a bare Debian and tries them there; as root, some minutes
 ## make clean           remove build/
 
-# Builds only what the demo runs: a newcomer need not wait for the tests.
-demo: setup
-	@cmake --preset release --log-level=WARNING -DLEAT_UNITY=$(UNITY)
+# Installs and builds only what the demo runs: a newcomer need not wait for the tests.
+demo:
+	@tools/setup demo
+	@cmake --preset release --log-level=WARNING -DLEAT_UNITY=$(UNITY) $(call only,demo)
 	@cmake --build --preset release -j $(JOBS) --target leatd leat_plugin_hdf5 leat_lammps
-	@$(PYTHON) tools/demo
+	@$$(tools/find_python h5py numpy matplotlib) tools/demo
 
 # One more than the cores of the smallest machine: tests wait as often as they compute.
 test: build sanitize
@@ -53,7 +57,7 @@ test-quick:
 	ctest --test-dir build --output-on-failure --no-tests=error -j 3 -L '^(unit|config|rules)$$'
 
 build: setup
-	@cmake --preset release --log-level=WARNING -DCMAKE_COMPILE_WARNING_AS_ERROR=$(STRICT) -DLEAT_UNITY=$(UNITY)
+	@cmake --preset release --log-level=WARNING -DCMAKE_COMPILE_WARNING_AS_ERROR=$(STRICT) -DLEAT_UNITY=$(UNITY) -DLEAT_ONLY=
 	@cmake --build --preset release -j $(JOBS)
 
 # The rings, the arena and steering under the address, undefined-behaviour and thread sanitizers; the soak has the server under the last.
@@ -114,7 +118,11 @@ bench-rooms: build
 bench-schedules: build
 	@$(PYTHON) tests/bench/schedules_bench.py build/bench $(REPETITIONS)
 
-install: build
+# Without the tests, and what these need.
+install:
+	@tools/setup products
+	@cmake --preset release --log-level=WARNING -DLEAT_UNITY=$(UNITY) $(call only,products)
+	@cmake --build --preset release -j $(JOBS)
 	@cmake --install build --prefix "$(PREFIX)"
 	@tools/after_install "$(abspath $(PREFIX))"
 

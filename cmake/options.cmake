@@ -9,8 +9,16 @@ option(LEAT_STRIP "Install programs and libraries without debug information, whi
 option(LEAT_UNITY "Compile several sources of a target as one: quick from nothing, slow after a change of one" OFF)
 set(CMAKE_UNITY_BUILD ${LEAT_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
+set(LEAT_ONLY "" CACHE STRING "Whatever other options say: \"demo\", what `make demo` runs; \"products\", what is installed; or all")
 # They test all parts together.
 cmake_dependent_option(LEAT_TESTS "Tests, benches and examples" ON "BUILD_TESTING;LEAT_HDF5;LEAT_PYTHON;LEAT_FORTRAN;LEAT_DAMARIS" OFF)
+if(LEAT_ONLY)
+  set(LEAT_TESTS OFF)
+endif()
+if(LEAT_ONLY STREQUAL "demo")
+  set(LEAT_FORTRAN OFF)
+  set(LEAT_DAMARIS OFF)
+endif()
 
 if(LEAT_FORTRAN)
   include(CheckLanguage)

@@ -100,3 +100,19 @@ def test_a_fortran_compiler_that_is_too_old_is_said_before_anything_is_built(tmp
     said = " ".join(done.stderr.split())
     assert done.returncode != 0 and "libleat_fortran needs gfortran 12 or newer" in said, said
     assert "-DLEAT_FORTRAN=OFF builds Leat without it" in said, said
+
+
+TESTED_BY = ["-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON"]
+
+
+@pytest.mark.parametrize("only, gone", [("demo", [*TESTED_BY, *GONE["LEAT_FORTRAN"]]), ("products", TESTED_BY)])
+def test_who_asks_for_less_needs_nothing_that_tests_need(tmp_path, only, gone):
+    """`make demo` and `make install`; what is built for them serves `make build` as it is."""
+    done = configure(tmp_path, f"-DLEAT_ONLY={only}", *gone)
+    assert done.returncode == 0, done.stderr
+    left, whole = commands(tmp_path), commands(BUILD)
+    assert left <= whole and not [source for source, _ in left if "/tests/" in source], left - whole
+    target = {"demo": "leat_lammps", "products": "leat_fortran"}[only]
+    assert sh("ninja", "-t", "query", target, cwd=tmp_path)
+    done = configure(tmp_path, "-DLEAT_ONLY=", *gone)
+    assert done.returncode != 0 and "is not found: " in " ".join(done.stderr.split()), "all is wanted again"
