@@ -45,7 +45,7 @@ help:
 demo:
 	@tools/setup demo
 	@cmake --preset release --log-level=WARNING -DLEAT_UNITY=$(UNITY) $(call only,demo)
-	@cmake --build --preset release -j $(JOBS) --target leatd leat_plugin_hdf5 leat_lammps
+	@cmake --build --preset release -j $(JOBS) --target leatd leat_plugin_hdf5 leat_command leat_lammps
 	@$$(tools/find_python h5py numpy matplotlib) tools/demo
 
 # One more than the cores of the smallest machine: tests wait as often as they compute.
