@@ -137,13 +137,8 @@ Layout own_layout(ReadContext& context, const ToDerive& told, const Layout& whol
 std::optional<std::string> changing_parameter(const Model& model,
                                               const std::optional<Expression>& index) {
   const auto is_size = [&](const ExpressionOp& op) {
-    const auto uses = [&](const Expression& size) {
-      return std::any_of(size.program.begin(), size.program.end(), [&](const ExpressionOp& each) {
-        return each.kind == ExpressionOp::parameter && each.index == op.index;
-      });
-    };
     const auto shapes = [&](const Dimension& each) {
-      return (!each.varying && uses(each.extent)) || uses(each.global);
+      return (!each.varying && each.extent.uses(op.index)) || each.global.uses(op.index);
     };
     const auto is_of = [&](const Layout& layout) {
       return !layout.may_change &&

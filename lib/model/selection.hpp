@@ -2,6 +2,7 @@
 // select="z=10, y=2:8:2" of a <variable>: which part of an array is kept.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,11 @@ struct Expression {
   std::string text;  ///< as written
   std::vector<ExpressionOp> program;
 
+  bool uses(std::uint32_t parameter) const noexcept {
+    return std::any_of(program.begin(), program.end(), [parameter](const ExpressionOp& op) {
+      return op.kind == ExpressionOp::parameter && op.index == parameter;
+    });
+  }
   bool operator==(const Expression& other) const { return text == other.text; }
 };
 

@@ -39,17 +39,10 @@ Value value_in_slot(const shm::SteeredValue& value, Kind kind) {
   return std::string(value.text());
 }
 
-bool uses(const model::Expression& expression, std::uint32_t parameter) {
-  return std::any_of(expression.program.begin(), expression.program.end(),
-                     [parameter](const ExpressionOp& op) {
-                       return op.kind == ExpressionOp::parameter && op.index == parameter;
-                     });
-}
-
 const model::Layout* layout_that_uses(const model::Model& model, std::uint32_t parameter) {
   for (const model::Layout& layout : model.layouts) {
     for (const model::Dimension& d : layout.dimensions) {
-      if (uses(d.extent, parameter) || uses(d.global, parameter)) return &layout;
+      if (d.extent.uses(parameter) || d.global.uses(parameter)) return &layout;
     }
   }
   return nullptr;
