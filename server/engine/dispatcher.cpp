@@ -312,7 +312,7 @@ void Dispatcher::record_done(const PipelineResult& result) noexcept {
   }
   segment.server_state().done_iteration.store(result.iteration);
   segment.server_state().fruitless.store(0, std::memory_order_relaxed);
-  session_.parameters.forget(result.iteration);
+  session_.record.report(session_.parameters.forget(result.iteration));
   session_.signals.forget(result.iteration);
   spiller_.forget(result.iteration);
 }

@@ -267,9 +267,7 @@ void Events::on_text(std::uint32_t index, const shm::Event& event) {
 }
 
 void Events::on_value(std::uint32_t index, std::uint32_t parameter, ParameterValue value) {
-  const std::optional<Finding> differing = session_.parameters.set(
-      index, session_.iterations.current(index), parameter, std::move(value));
-  if (differing) session_.record.report({*differing});
+  session_.parameters.set(index, session_.iterations.current(index), parameter, std::move(value));
 }
 
 void Events::on_signal(std::uint32_t index, const shm::Event& event) {

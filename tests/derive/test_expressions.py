@@ -186,7 +186,8 @@ def test_a_parameter_that_ranks_have_set_differently_is_warned_of_once(tmp_path)
             for rank in ranks:
                 rank.must("set_int", "j0", 6 * rank.number)
                 rank.must("set_int", "other", rank.number)
-                rank.must("set_int", "m", number)  # the same in each iteration
+                rank.must("set_int", "m", 9)
+                rank.must("set_int", "m", number)  # the same at the end of each iteration
                 assert rank.write("a", 16, 1).ok
                 rank.end()
         run.finish()

@@ -3,7 +3,8 @@
 
 #include <fmt/core.h>
 
-#include <string>
+#include <algorithm>
+#include <optional>
 
 #include "server/state/parameters/steering.hpp"
 
@@ -30,29 +31,35 @@ DifferingParameters::DifferingParameters(const model::Model& model) : model_(mod
   }
 }
 
-std::optional<Finding> DifferingParameters::note(std::int64_t iteration, std::int32_t rank,
-                                                 std::uint32_t parameter,
-                                                 const ParameterValue& value) {
-  const auto used = used_.find(parameter);
-  if (used == used_.end()) return std::nullopt;
-  const auto [found, is_new] = first_.try_emplace({iteration, parameter}, Set{rank, value});
-  Set& first = found->second;
-  if (first.rank == rank) first.value = value;
-  if (is_new || first.rank == rank || first.value == value) return std::nullopt;
-  const model::Variable& variable = model_.variables[used->second];
-  Finding finding{
-      "parameters", used->second, iteration,
-      fmt::format("ranks have set the parameter \"{0}\" differently ({1} on rank {2}, {3} on rank "
-                  "{4}), and \"{5}\" ({6}:{7}) is made with it: each server takes the value of its "
-                  "lowest rank for all; give \"{5}\" a parameter that is the same on all ranks",
-                  model_.parameters[parameter].name, text_of(first.value), first.rank,
-                  text_of(value), rank, variable.name, variable.where.file, variable.where.line)};
-  used_.erase(used);
-  return finding;
+void DifferingParameters::note(std::int64_t iteration, std::int32_t rank, std::uint32_t parameter,
+                               const ParameterValue& value) {
+  if (used_.count(parameter) > 0) set_[{iteration, parameter}][rank] = value;
 }
 
-void DifferingParameters::forget(std::int64_t iteration) {
-  first_.erase(first_.begin(), first_.lower_bound({iteration + 1, 0}));
+std::vector<Finding> DifferingParameters::ended(std::int64_t iteration) {
+  std::vector<Finding> all;
+  const auto end = set_.lower_bound({iteration + 1, 0});
+  for (auto each = set_.begin(); each != end; ++each) {
+    const auto [number, parameter] = each->first;
+    const auto& [first_rank, first] = *each->second.begin();
+    const auto other = std::find_if(each->second.begin(), each->second.end(),
+                                    [&](const auto& set) { return set.second != first; });
+    const auto used = used_.find(parameter);
+    if (other == each->second.end() || used == used_.end()) continue;
+    const model::Variable& variable = model_.variables[used->second];
+    all.push_back(
+        {"parameters", used->second, number,
+         fmt::format("ranks have set the parameter \"{0}\" differently ({1} on rank {2}, {3} on "
+                     "rank {4}), and \"{5}\" ({6}:{7}) is made with it: each server takes the "
+                     "value of its lowest rank for all; give \"{5}\" a parameter that is the same "
+                     "on all ranks",
+                     model_.parameters[parameter].name, text_of(first), first_rank,
+                     text_of(other->second), other->first, variable.name, variable.where.file,
+                     variable.where.line)});
+    used_.erase(used);
+  }
+  set_.erase(set_.begin(), end);
+  return all;
 }
 
 }  // namespace leat::server

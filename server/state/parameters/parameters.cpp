@@ -107,22 +107,20 @@ Parameters::Parameters(const Run& run, Clients& clients, SessionJournal& journal
       log_(run.model),
       differing_(run.model) {}
 
-std::optional<Finding> Parameters::set(std::uint32_t client, std::int64_t iteration,
-                                       std::uint32_t parameter, ParameterValue value) {
-  std::optional<Finding> differing =
-      differing_.note(iteration, clients_[client].rank(), parameter, value);
+void Parameters::set(std::uint32_t client, std::int64_t iteration, std::uint32_t parameter,
+                     ParameterValue value) {
+  differing_.note(iteration, clients_[client].rank(), parameter, value);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     const ClientIntegers::Change change{clients_[client].saved().events + 1, parameter, *integer};
     if (clients_[client].blocks().integers().set(change))
       journal_.append(integer_record(client, change));
   }
-  if (client != 0) return differing;
+  if (client != 0) return;
   steering_.was_set(parameter, value, log_.last_ended() + 1);
-  if (!log_.differs(parameter, value)) return differing;
+  if (!log_.differs(parameter, value)) return;
   const ParameterSet record{parameter, std::move(value)};
   journal_.append(record);
   log_.apply(record);
-  return differing;
 }
 
 void Parameters::iteration_ended(std::int64_t iteration) {

@@ -58,16 +58,17 @@ class Parameters {
  public:
   Parameters(const Run& run, Clients& clients, SessionJournal& journal);
 
-  /// A rank has set one in its iteration. Where another one has set it otherwise, and all get one value: that.
-  std::optional<Finding> set(std::uint32_t client, std::int64_t iteration, std::uint32_t parameter,
-                             ParameterValue value);
+  /// A rank has set one in its iteration.
+  void set(std::uint32_t client, std::int64_t iteration, std::uint32_t parameter,
+           ParameterValue value);
   /// By the node's first rank.
   void iteration_ended(std::int64_t iteration);
   /// Of this iteration, as the first rank had them.
   std::vector<ParameterValue> at(std::int64_t iteration) const { return log_.at(iteration); }
-  void forget(std::int64_t iteration) {
+  /// And what ranks have set differently until then though all get one value.
+  std::vector<Finding> forget(std::int64_t iteration) {
     log_.forget(iteration);
-    differing_.forget(iteration);
+    return differing_.ended(iteration);
   }
   /// `iteration`: the one it was in; no value holds from that one or an earlier one on.
   void client_gone(std::uint32_t client, std::int64_t iteration) {
