@@ -21,6 +21,12 @@ bool goes_by_number(const model::Store& store) {
 // Of the two slots what does not vary in time needs one. This one has a number where it came from the run before.
 constexpr int kOfRunBefore = 1;
 
+bool has_of_run_before(const std::vector<Sum*>& all) {
+  return std::any_of(all.begin(), all.end(), [](const Sum* each) {
+    return each->head().slots[kOfRunBefore].number.load() != 0;
+  });
+}
+
 // Of the whole array, without ghosts.
 bool has_cells_of(const Block& a, const Block& b, const model::Layout& layout) {
   bool has_some = a.level == b.level;
@@ -71,6 +77,7 @@ bool Constants::is_needed(const Block& block, const Iteration& iteration) const 
 
 void Constants::take(const Iteration& iteration, Sums* sums,
                      std::vector<BlockProblem>* problems) const {
+  std::map<std::uint32_t, bool> has_old;  // by variable
   for (const Block& block : iteration.blocks) {
     // What an earlier iteration had is not what the block is now.
     const bool is_needed_now = is_needed(block, iteration);
@@ -89,7 +96,9 @@ void Constants::take(const Iteration& iteration, Sums* sums,
            block.bytes});
       continue;
     }
-    forget_replaced(block, *sum, sums);
+    const auto [old, is_first] = has_old.try_emplace(block.variable, false);
+    if (is_first) old->second = has_of_run_before(sums->all_of(block.variable));
+    if (old->second) forget_replaced(block, *sum, sums);
     SumSlot& slot = (*sum)->head().slots[0];
     slot.number.store(0);
     slot.had.clear();
