@@ -52,8 +52,8 @@ LEAT_API leat_status leat_write_array(const char* variable, uint32_t block, cons
 /* leat_write_array of several variables, block 0 of each, in one line: names with commas between, as "u,v,w", and `count` arrays one
  * behind the other. All are written, whatever becomes of the others. Returns the first error, of which leat_last_error() is then;
  * else the first status that is not OK.
- * Errors: as leat_write_array; ARGUMENT when there are not as many arrays as names. Nothing is written then, and leat_finalize counts
- * the names as lost. */
+ * Errors: as leat_write_array; ARGUMENT when there are not as many arrays as names, or a name comes twice. Nothing is written then,
+ * and leat_finalize counts the names as lost. */
 LEAT_API leat_status leat_write_arrays(const char* variables, const leat_array* arrays, int32_t count);
 
 /* leat_write_any of an array that says what it is. Errors: as leat_write_any. */
@@ -75,7 +75,8 @@ LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat
  * dimensions. */
 LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block, const leat_list* extent);
 LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block, const leat_list* position);
-/* leat_set_ints and leat_set_doubles with a count, which is checked. Errors: ARGUMENT when there are not as many as names. */
+/* leat_set_ints and leat_set_doubles with a count, which is checked. Errors: ARGUMENT when there are not as many as names, or a name
+ * comes twice. */
 LEAT_API leat_status leat_set_ints_list(const char* parameters, const leat_list* values);
 LEAT_API leat_status leat_set_doubles_list(const char* parameters, const leat_reals* values);
 LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level, const leat_list* position);
